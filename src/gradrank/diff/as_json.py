@@ -9,7 +9,7 @@ from gradrank.diff.state import State
 
 
 def plain(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as dictionaries and lists; numbers have all digits, and nan becomes None."""
+    """Return the comparison as dictionaries and lists. Numbers are not rounded, and nan becomes None."""
     return _without_nan(
         {
             "a": _state(comparison.a),

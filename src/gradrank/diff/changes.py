@@ -11,8 +11,8 @@ Difference = tuple[str, Any, Any]  # name, value in A, value in B
 class Change(NamedTuple):
     """A changed field.
 
-    a: value of the field in A. b: value in B. None stands for a field that the state does not have. datasets: names of
-    the data sets with this change.
+    a: value of the field in A. b: value in B. None means that the state does not have the field. datasets: names
+    of the data sets with this change.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The changes of each kind; None if one of the states does not record the kind."""
+    """The changes of each kind. A field is None if one of the states does not record this kind."""
 
     params: list[Change] | None
     data: list[Change] | None
@@ -41,9 +41,9 @@ def changes(a: State, b: State) -> Changes:
 
 
 def _collect(a: Fields, b: Fields, differences: Callable[[Any, Any], Iterator[Difference]]) -> list[Change] | None:
-    """Return the changes of all data sets; None if no data set has recorded fields in both states.
+    """Return the changes of all data sets, or None if no data set has recorded fields in both states.
 
-    A difference that several data sets share is one Change.
+    If several data sets have the same difference, it is returned as one Change.
     """
     both = [dataset for dataset in a if a[dataset] and b.get(dataset)]
     if not both:
@@ -58,7 +58,10 @@ def _collect(a: Fields, b: Fields, differences: Callable[[Any, Any], Iterator[Di
 
 
 def _params(a: Fields, b: Fields) -> Iterator[Difference]:
-    """Yield the differences in the sections that both states have, so that an untrained model is not a change."""
+    """Yield the differences in the sections that both states have.
+
+    A model that was trained in only one state is therefore not reported as a change.
+    """
     for section in a.keys() & b.keys():
         for name, old, new in _all(a[section], b[section]):
             yield f"{section}.{name}".lstrip("."), old, new
@@ -71,5 +74,8 @@ def _all(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
 
 
 def _common(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
-    """Return the differences in the fields that both states have, so that an untrained method is not a change."""
+    """Return the differences in the fields that both states have.
+
+    A method that was trained in only one state is therefore not reported as a change.
+    """
     return ((name, old, new) for name, old, new in _all(a, b) if name in a and name in b)

@@ -17,8 +17,8 @@ NEEDED = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/proven
 class Committed(NamedTuple):
     """The files of a commit. Paths are relative to the project's folder, which is the working folder.
 
-    rev: the commit's hash or the experiment's name, as DVC accepts it. kind: `git revision` or `DVC experiment`. files:
-    the files in git; the keys are paths, the values are contents.
+    rev: the hash of the commit or the name of the experiment; DVC accepts both. kind: `git revision` or `DVC
+    experiment`. files: the files in git; the keys are paths, the values are contents.
     """
 
     rev: str
@@ -26,9 +26,9 @@ class Committed(NamedTuple):
     files: dict[str, bytes]
 
     def read(self, path: str) -> bytes:
-        """Return a file's content from git, else from DVC's cache or remote.
+        """Return the content of a file from git, or from the cache or remote of DVC if git does not contain the file.
 
-        Raises GradrankError if none of them has the file. The message explains why values per query are missing.
+        Raises GradrankError if neither git nor DVC has the file. The message explains why per-query values are missing.
         """
         if path in self.files:
             return self.files[path]
@@ -55,7 +55,7 @@ class Committed(NamedTuple):
 
 
 def find_commit(name: str) -> Committed | None:
-    """Return the git commit or DVC experiment with this name; None if there is no such commit or experiment."""
+    """Return the git commit or DVC experiment with this name, or None if neither exists."""
     if commit := git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"):
         return _of_git(commit.decode().strip())
     return _of_experiment(name)

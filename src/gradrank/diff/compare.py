@@ -1,12 +1,13 @@
 """Comparison of two states over the same queries: differences with intervals, paired tests, verdicts and costs.
 
 A difference is the mean over folds in B minus the mean over folds in A. Its interval is a bootstrap interval over
-queries. Methods with equal values on every query are not tested. For each metric, Holm's correction covers the other
-methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and the interval
-excludes 0.
+queries. A method with equal values in A and B on every query is not tested. For each metric, Holm's correction is for
+all tested methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and
+the interval excludes 0.
 
-If a state has several seeds, a query's value is the mean over seeds and the interval also covers the seeds. The verdict
-is "within seeds" if other seeds alone could make a difference of this size, whatever the tests over queries show.
+If a state has several seeds, the value of a query is the mean over seeds, and the interval is widened by the variance
+over seeds. The verdict is "within seeds" if other seeds alone could cause a difference of this size. This verdict does
+not depend on the results of the tests over queries.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ MOST_MOVED = 10
 class MeanDifference:
     """The difference of one metric of one method.
 
-    a, b: means in A and B; None if undefined. difference: b - a. low, high: bounds of the difference's 95% interval.
+    a, b: means in A and B; None if undefined. difference: b - a. low, high: bounds of its 95% interval.
     queries: number of queries that A and B share. wins, ties, losses: number of queries where B is better than, equal
     to or worse than A. t, wilcoxon: p values. t_holm, wilcoxon_holm: the same p values, corrected by Holm's method.
     seed_noise: as returned by `gradrank.diff.seeds.seed_noise`. If only the means are available, the fields after
@@ -61,12 +62,12 @@ class MeanDifference:
 
     @property
     def has_moved(self) -> bool:
-        """Whether any value differs between A and B, among the values that are available."""
+        """True if an available value differs between A and B."""
         return self.verdict != "unchanged" and not (self.verdict == "untested" and self.difference == 0)
 
 
 class Query(NamedTuple):
-    """A query's values in A and B."""
+    """The values of a query in A and B."""
 
     fold: int
     qid: int | str
@@ -96,7 +97,7 @@ class MovedQueries:
 
 
 class CostPair(NamedTuple):
-    """A method's cost in A and B."""
+    """The costs of a method in A and B."""
 
     dataset: str
     model: str
@@ -110,7 +111,8 @@ class Comparison:
 
     rows: one row per data set, method and metric. moved: the changed queries of each method, under the first measured
     metric of PAIRED_METRICS. costs: the costs of methods for which both states record them. only_a, only_b: (data set,
-    method) pairs that the other state lacks. refused: data sets that were not compared, with the reasons as values.
+    method) pairs that exist in only one of the states. refused: the keys are data sets that were not compared, and the
+    values are the reasons.
     notices: limitations to show to the user.
     """
 
@@ -133,7 +135,7 @@ class Comparison:
 def compare(a: State, b: State) -> Comparison:
     """Return the comparison of two states.
 
-    Queries are paired by fold and id; their order does not matter. Raises GradrankError if the states
+    Queries are paired by fold and id, so their order does not matter. Raises GradrankError if the states
     have no method with the same queries in common.
     """
     b = _reordered_like(a, b)
@@ -182,7 +184,10 @@ def _method_reordered_like(in_a: MethodResults | None, in_b: MethodResults) -> M
 
 
 def headline(metrics: list[str]) -> list[str]:
-    """Return the metrics of the summary tables: those of PAIRED_METRICS that were measured, else the first metric."""
+    """Return the metrics of the summary tables.
+
+    These are the metrics in PAIRED_METRICS that were measured, or the first metric if there are none.
+    """
     return [metric for metric in PAIRED_METRICS if metric in metrics] or metrics[:1]
 
 
@@ -195,7 +200,7 @@ def _listed(names: list[tuple[str, str]]) -> str:
 
 
 def _refusal(dataset: str, a: State, b: State) -> str | None:
-    """Return the reason why a data set's queries cannot be paired, or None if they can be paired."""
+    """Return the reason why the queries of a data set cannot be paired, or None if they can be paired."""
     if a.conventions[dataset] != b.conventions[dataset]:
         return (
             f"measured under the convention {a.conventions[dataset]!r} in A, {b.conventions[dataset]!r} in B. Fix: set "
@@ -212,7 +217,7 @@ def _refusal(dataset: str, a: State, b: State) -> str | None:
 
 
 def _hashes_differ(dataset: str, a: State, b: State) -> bool:
-    """Return whether both states record the checksum of the data, and the checksums differ."""
+    """Return True if both states record the checksum of the data and the checksums differ."""
     in_a, in_b = (state.data.get(dataset, {}).get("source") for state in (a, b))
     return None not in (in_a, in_b) and in_a != in_b
 
@@ -237,13 +242,16 @@ def _rows(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) ->
         if in_a.values and in_b.values and metric in in_a.values.values and metric in in_b.values.values:
             row = MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence")
             yield _tested(row, in_a.values, in_b.values)
-        else:  # summary.json has four decimals, and the mean of the other state may have more
+        else:  # values in summary.json have four decimals, but the mean of the other state may have more
             gap = np.nan if a is None or b is None else round(round(b, 4) - round(a, 4), 4)
             yield MeanDifference(dataset, model, metric, a, b, gap, "untested")
 
 
 def _tested(row: MeanDifference, in_a: QueryValues, in_b: QueryValues) -> MeanDifference:
-    """Return the row with its tests, except for Holm's correction and the verdict that depends on it."""
+    """Return the row with the results of its tests.
+
+    Holm's correction, and the verdict that depends on it, are set by `_corrected`.
+    """
     a, b = in_one_precision(in_a, in_b, row.metric)
     wins, ties, losses = win_tie_loss(b, a)
     if wins + losses == 0:
@@ -274,7 +282,7 @@ def _verdict(row: MeanDifference, p: float) -> Verdict:
 
 
 def _moved_queries(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> MovedQueries | None:
-    """Return a method's changed queries, or None if no query changed or the values are not available."""
+    """Return the changed queries of a method, or None if no query changed or the values are not available."""
     if in_a.values is None or in_b.values is None:
         return None
     metric = headline([metric for metric in in_a.values.values if metric in in_b.values.values])[0]

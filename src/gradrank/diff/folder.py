@@ -1,4 +1,4 @@
-"""State of a results folder: results/, results/<dataset>/ or the project's folder."""
+"""State of a results folder. The folder is results/, results/<dataset>/ or the project folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,10 @@ def read_folder(path: Path) -> State:
 
 
 def _located(path: Path) -> tuple[Results, str | None]:
-    """Return the results root, and the name of the data set if `path` is the folder of one data set, else None."""
+    """Return the results root and the name of the data set.
+
+    The name is None if `path` is not the folder of a single data set.
+    """
     if (path / "results").is_dir():
         return Results(path / "results"), None
     dataset = DatasetFolder(path.resolve())

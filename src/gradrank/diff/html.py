@@ -9,7 +9,7 @@ from gradrank.report.pages.page import Page, render_page
 
 
 def page(comparison: Comparison) -> str:
-    """Return the whole document. Equal results give the same text, except for the times and memory shown."""
+    """Return the whole document. Equal results give the same text, except for measured times and memory."""
     pages = [Page("changes", "Changes", _overview(comparison))]
     pages += [Page(f"data-{dataset}", dataset, _dataset(comparison, dataset)) for dataset in comparison.datasets()]
     return render_page("layout.html", pages=pages, title="diff")

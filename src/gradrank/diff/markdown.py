@@ -10,7 +10,7 @@ MOST_ROWS = 10  # a longer table of changes is collapsed
 
 
 def page(comparison: Comparison) -> str:
-    """Return the whole text; long lists are collapsed."""
+    """Return the comparison as Markdown. Long lists are collapsed."""
     a, b = comparison.a, comparison.b
     parts = [
         f"## `{a.name}` → `{b.name}`",
@@ -48,7 +48,7 @@ def _dataset(comparison: Comparison, dataset: str) -> list[str]:
 
 
 def _pipe_table(table: Table) -> str:
-    """Return a Markdown table with the methods, its first column, as code."""
+    """Return a Markdown table. Its first column has the methods, formatted as code."""
     return pipe_table(table.head, [[f"`{method}`", *cells] for method, *cells in table.cells(MINUS)])
 
 

@@ -56,9 +56,9 @@ def _method(run: "Run") -> tuple[str, str]:
 
 
 def _current(client: "MlflowClient", experiment: str, run_id: str) -> list["Run"]:
-    """Return the method run with this id, or one run per method if the id is that of a parent run.
+    """Return the run with this id as a list. If it is a parent run, return one run per method instead.
 
-    If a method has several runs, the current run is returned, or the newest if none is current.
+    If a method has several runs, the run with the tag `current` is returned, or the newest run if there is no such run.
     """
     runs: dict[tuple[str, str], Run] = {}
     for condition in (f"attributes.run_id = '{run_id}'", f"tags.`{PARENT}` = '{run_id}'"):

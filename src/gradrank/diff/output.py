@@ -13,13 +13,13 @@ from gradrank.diff.read_state import read_state
 from gradrank.diff.regression import EXIT_CODE, limit, regressions
 from gradrank.evaluation.metrics import metric_label
 
-PIPE_WIDTH = 120  # characters per line if the output goes to a file or another program
+PIPE_WIDTH = 120  # characters per line if the output is a file or a pipe
 
 
 def run(a: str, b: str, markdown: bool, as_json: bool, html: Path | None, fail_on_regression: str | None) -> None:
     """Run `gradrank diff`.
 
-    a, b: names of the states, as in `read_state`. html: file to write in addition. fail_on_regression:
+    a, b: names of the states, as in `read_state`. html: path of an HTML file to write in addition. fail_on_regression:
     METRIC:DELTA. Raises GradrankError if the states cannot be read or compared, and typer.Exit with EXIT_CODE after a
     regression.
     """

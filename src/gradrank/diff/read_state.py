@@ -1,4 +1,4 @@
-"""Reading of the arguments A and B of `gradrank diff A B`."""
+"""Read the states that the arguments A and B of `gradrank diff A B` refer to."""
 
 import re
 from pathlib import Path

@@ -32,8 +32,8 @@ def limit(text: str) -> Limit:
 def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
     """Return the rows of methods whose mean fell by more than the limit, whether significant or not.
 
-    Significance is not required, for two reasons. Equal seeds give equal bytes, so a fall is never noise of the run.
-    With few queries, a large fall may not be significant. Only methods that both states have count.
+    Significance is not required, for two reasons. Equal seeds give equal bytes, so a fall is never caused by
+    chance in training. With few queries, a large fall may not be significant. Methods of only one state are ignored.
 
     Raises GradrankError if the metric was not measured or a data set could not be compared.
     """

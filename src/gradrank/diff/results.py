@@ -48,7 +48,7 @@ def all_measured(
     """Return the values of `measured` from several tables.
 
     in_git: the tables in queries.parquet, with two metrics. whole: the table of all metrics, or None if it is not
-    available. It replaces the values of `in_git` for the data sets that it contains.
+    available. For the data sets in `whole`, its values replace those of `in_git`.
     """
     values: dict[str, dict[str, QueryValues]] = {}
     for frame in in_git if whole is None else (*in_git, whole):
@@ -83,7 +83,9 @@ def _method(summary: Mapping[str, float | None], values: QueryValues | None, cos
 
 
 def notices_of(summaries: Summaries, values: Values, fix: str) -> list[str]:
-    """Return notices on data sets without values per query, and on data sets whose summary.json is not their mean.
+    """Return notices on data sets without per-query values, and on data sets with an inconsistent summary.json.
+
+    A summary.json is inconsistent if its means are not the means of the per-query values.
 
     fix: how to get the values per query.
     """
@@ -113,9 +115,10 @@ def notices_of(summaries: Summaries, values: Values, fix: str) -> list[str]:
 
 
 def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a data set's `conventions`, `params`, `data`, `code` and `versions` for a State, from its provenance.json.
+    """Return the fields of a State that are recorded in the provenance.json of a data set.
 
-    The result is empty if the record has a different schema version.
+    The fields are `conventions`, `params`, `data`, `code` and `versions`. record: content of provenance.json. The
+    result is empty if the record has a different schema version.
     """
     if record.get("schema") != SCHEMA:
         return {}

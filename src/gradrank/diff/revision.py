@@ -1,7 +1,7 @@
 """State of a git revision or a DVC experiment.
 
-Git holds summary.json, provenance.json, params.yaml and the values per query of two metrics. DVC holds the values per
-query of every metric. The cost of training is recorded only in results/ and MLflow.
+Git contains summary.json, provenance.json, params.yaml and the per-query values of two metrics. DVC stores the
+per-query values of every metric. The cost of training is recorded only in results/ and MLflow.
 """
 
 import io
@@ -88,7 +88,7 @@ def _recorded_fields(committed: Committed, datasets: Sequence[str]) -> tuple[dic
 
 
 def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
-    """Return the fields in the committed provenance.json; empty if the file is missing."""
+    """Return the fields in the committed provenance.json, or an empty dict if the file is missing."""
     record = committed.files.get(str(_RESULTS.dataset(dataset).provenance_path))
     return of_provenance(dataset, json.loads(record)) if record else {}
 
@@ -96,7 +96,8 @@ def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
 def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the parameters of each data set, resolved as in provenance.json, and a list of notices.
 
-    If the present code rejects params.yaml, its values are used without validation, and a notice reports this.
+    If the present code rejects params.yaml, the values in this file are used without validation, and a notice reports
+    this.
     """
     from gradrank.config.params import check
 
@@ -125,7 +126,10 @@ def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _data(committed: Committed, dataset: str) -> dict[str, str]:
-    """Return the checksum of the collection's source data; empty if collection.json is neither in git nor in DVC."""
+    """Return a dict with the checksum of the source data under the key `source`.
+
+    The dict is empty if collection.json is neither in git nor in DVC.
+    """
     older = f"data/parquet/{dataset}.json"  # path of collection.json in older commits
     for path in (f"data/parquet/{dataset}/{COLLECTION}", older):
         with suppress(GradrankError):

@@ -1,4 +1,4 @@
-"""Effect of seeds on the difference of two states, and rounding of their values to a common precision."""
+"""Effect of seeds on the difference between two states, and rounding of the values to a common precision."""
 
 import math
 
@@ -12,7 +12,7 @@ DECIMALS = 6  # decimals of the values in queries.parquet, which are stored as f
 
 
 def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
-    """Return half the width of the 95% interval of the difference of two means, as far as it is due to seeds alone.
+    """Return half the width of the 95% interval of the difference of two means due to the choice of seeds alone.
 
     The result is nan if both states have a single seed. If one state has a single seed, its variance over seeds is
     assumed to equal the variance of the other state.
@@ -33,7 +33,10 @@ def _seed_term(values: QueryValues, other: QueryValues, metric: str) -> Term:
 
 
 def widened(test: PairedTest, noise: float) -> PairedTest:
-    """Return the test with its interval over queries widened by the seed noise; unchanged if the noise is nan."""
+    """Return the test with its interval over queries widened by the seed noise.
+
+    If the noise is nan, the test is returned unchanged.
+    """
     if math.isnan(noise):
         return test
     down, up = (math.hypot(end - test.difference, noise) for end in (test.low, test.high))
@@ -43,8 +46,8 @@ def widened(test: PairedTest, noise: float) -> PairedTest:
 def in_one_precision(one: QueryValues, two: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the (q,) values of `one` and the (q,) values of `two` in a common precision.
 
-    If either was read from queries.parquet (float32), both are rounded to the decimals of this file. Equal differences
-    then stay equal, as the signed-rank test requires.
+    If either of the two was read from queries.parquet (float32), both are rounded to the decimals of this file. Equal
+    differences then stay equal, as the signed-rank test requires.
     """
     if np.float32 not in (one.values[metric].dtype, two.values[metric].dtype):
         return one.values[metric], two.values[metric]

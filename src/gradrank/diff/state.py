@@ -14,8 +14,8 @@ Fields = Mapping[str, Mapping[str, Any]]  # outer key: data set or section; inne
 class MethodResults:
     """The results of one method on one data set.
 
-    means: mean over folds of each metric, rounded to four decimals if read from summary.json. values: values per query;
-    None if only the means are available. cost: training cost; None if not recorded.
+    means: mean over folds of each metric, rounded to four decimals if read from summary.json. values: per-query
+    values, or None if only the means are available. cost: training cost, or None if it is not recorded.
     """
 
     means: Mapping[str, float | None]

@@ -23,20 +23,21 @@ SEEDS = (
     "the difference is no larger than the differences that other seeds alone make in 95% of cases."
 )
 
-# key: the verdicts on all metrics of a method that did not change; value: the sentence on such methods
+# For methods that did not change. key: the set of verdicts over all metrics; value: the sentence on such methods
 UNMOVED: dict[frozenset[Verdict], str] = {
     frozenset({"unchanged"}): "Unchanged on every query",
     frozenset({"unchanged", "untested"}): "Unchanged on every query for the metrics with values per query; means equal "
     "to four decimals for the others",
     frozenset({"untested"}): "Means equal to four decimals; values per query not available",
 }
-MOST_NAMED = 8  # unchanged methods listed by name; if there are more, their number is shown
+MOST_NAMED = 8  # maximum number of unchanged methods that are listed by name; otherwise only their number is shown
 
 
 class ChangeTable(NamedTuple):
     """The changes of one kind.
 
-    rows: lists the name, the value in A and the value in B as text; None if not recorded. note: shown without rows.
+    rows: (name, value in A, value in B) tuples, or None if the states do not record this kind. note: text to show if
+    there are no rows.
     """
 
     title: str
@@ -51,7 +52,10 @@ def method(comparison: Comparison) -> str:
 
 
 def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
-    """Return the rows of changed methods. The keys are headline metrics; metrics without changes are left out."""
+    """Return the rows of the methods that changed. The keys are headline metrics.
+
+    Metrics without changes are left out.
+    """
     rows = [row for row in comparison.rows if row.dataset == dataset]
     metrics = headline(list(dict.fromkeys(row.metric for row in rows)))
     moved = {metric: [row for row in rows if row.metric == metric and row.has_moved] for metric in metrics}
@@ -121,12 +125,12 @@ def _hash(value: str | None) -> str:
 
 
 def source(state: State) -> str:
-    """Return a state's kind and revision, such as `git revision 1a2b3c4d5e6f`."""
+    """Return the kind and revision of a state, such as `git revision 1a2b3c4d5e6f`."""
     return f"{state.kind} {state.revision[:12]}" if state.revision else state.kind
 
 
 def only_in_one(comparison: Comparison) -> Iterator[str]:
-    """Yield lines that list the methods of only one state, such as `Only in A: mq2007/ranksvm`."""
+    """Yield lines that list the methods that exist in only one state, such as `Only in A: mq2007/ranksvm`."""
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             yield f"Only in {letter}: {', '.join('/'.join(name) for name in names)}"
@@ -138,16 +142,16 @@ def signed(value: float) -> str:
 
 
 def interval(row: MeanDifference) -> str:
-    """Return a row's 95% interval as text."""
+    """Return the 95% interval of a row as text."""
     return f"[{signed(row.low)}, {signed(row.high)}]" if row.low == row.low else NONE
 
 
 def query(values: Query) -> str:
-    """Return a query's id, difference and values as text, such as `12 +0.310 (0.120 to 0.430)`."""
+    """Return the id, difference and values of a query as text, such as `12 +0.310 (0.120 to 0.430)`."""
     return f"{values.qid} {number(values.gap, '+.3f')} ({values.a:.3f} to {values.b:.3f})"
 
 
 def cost(pair: CostPair) -> tuple[str, str, str, str]:
-    """Return the training time of A and B and the peak memory of A and B as text."""
+    """Return four texts: the training times in A and B, and the peak memory in A and B."""
     memory_a, memory_b = (f"{state_cost.peak_memory_mb:,.0f} MB" for state_cost in (pair.a, pair.b))
     return seconds(pair.a.seconds), seconds(pair.b.seconds), memory_a, memory_b

@@ -1,4 +1,4 @@
-"""Text that a run prints last: the best methods of each data set, the report's path, and the next commands."""
+"""The text that a run prints last."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ BEST = 5
 def console_summary(results: Results, conventions: Mapping[str, str], out: Path) -> str:
     """Return the best methods of each data set, the path of the report `out`, and the next commands to try.
 
-    conventions: the primary convention per data set.
+    conventions: the primary convention of each data set. The keys are the names of the data sets.
     """
     lines = []
     for dataset, convention in conventions.items():
@@ -35,7 +35,11 @@ def console_summary(results: Results, conventions: Mapping[str, str], out: Path)
 
 
 def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
-    """Yield the next commands: a change, and a diff with the last commit, or with a copy if git has no such results."""
+    """Yield lines that suggest the next steps: change a value, compare the results, and print citations.
+
+    The results are compared with the last commit. If git has no committed results, the lines
+    suggest copying the results first and comparing with the copy.
+    """
     paths = (results.dataset(dataset).summary_path.resolve() for dataset in datasets)
     committed = any(git("cat-file", "-e", f"HEAD:./{path.name}", folder=path.parent) is not None for path in paths)
     after, command = results.folder, typed("gradrank", results.project)
@@ -47,7 +51,10 @@ def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
 
 
 def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
-    """Yield the best methods of a data set by the headline metric, then its warnings."""
+    """Yield a line for each of the best methods on a data set, then a line for each warning about the data set.
+
+    The methods are ranked by the headline metric.
+    """
     summary, tables = dataset.summary(), read_tables(dataset.tables_path)
     metric = headline(summary)
     half_widths = {

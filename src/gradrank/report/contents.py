@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class ReportedFold:
     """The results of one training job.
 
-    history: columns of the training history, with `step` among them; empty if the model has no steps.
+    history: columns of the training history. One of them is `step`. The dict is empty if the model has no steps.
     is_additional_seed: True for every seed but the first.
     """
 
@@ -45,11 +45,14 @@ class ReportedFold:
 class ReportedDataset:
     """The results of one data set.
 
-    convention: the primary convention, of `summary`. summary: means by model and metric. tables: rows by table name;
-    empty if only the committed summary.json exists. queries: (q,) values of the headline metric by model, with the
-    queries in the same order for every model; empty if the models were evaluated on different queries. folds: by
-    model. meta: content of the stored collection's collection.json. notices: remarks on the state of the results.
-    costs: by model, without the models whose times are missing. warnings: about short lists and tied scores.
+    convention: the primary convention. The means in `summary` follow it. summary: mean of each metric. The outer keys
+    are the models, and the inner keys are the metrics. tables: rows of each table. The keys are the names of the
+    tables. The dict is empty if only the committed summary.json exists. queries: (q,) values of the headline metric
+    for each model. The queries are in the same order for every model. The dict is empty if values are missing or the
+    models were evaluated on different queries. folds: the finished folds of each model. meta: content of
+    collection.json of the stored collection, or None if the file is missing. notices: remarks on the state of the
+    results. costs: the cost of each model. Models without stored times are left out. warnings: warnings about short
+    lists and tied scores.
     """
 
     name: str
@@ -66,26 +69,29 @@ class ReportedDataset:
 
     @property
     def was_run_here(self) -> bool:
-        """True after a run in this folder; False if only committed means exist, whose settings are unknown."""
+        """True if the results were computed in this folder.
+
+        False if only committed means exist. Their settings are unknown.
+        """
         return bool(self.tables)
 
     @property
     def methods_with_parameters(self) -> set[str]:
-        """Methods whose parameters are known, from their trained folds."""
+        """Names of the methods whose parameters are known because they have a trained fold."""
         return {model for model, folds in self.folds.items() if folds}
 
     @cached_property
     def metrics(self) -> list[str]:
-        """Metrics of the summary."""
+        """Names of the metrics in `summary`."""
         return list(dict.fromkeys(metric for means in self.summary.values() for metric in means))
 
     @cached_property
     def headline(self) -> str:
-        """Metric of the plots that show a single metric."""
+        """Name of the metric in plots that show only one metric."""
         return headline(self.summary)
 
     def ranked(self) -> list[str]:
-        """Return the models, best first by the headline metric."""
+        """Return the names of the models, sorted by the mean of the headline metric, best first."""
         return sorted(self.summary, key=lambda model: -(self.summary[model].get(self.headline) or 0.0))
 
 
@@ -104,7 +110,7 @@ def headline_text(datasets: Sequence[ReportedDataset]) -> str:
 
 
 def headline(summary: dict[str, dict[str, float | None]]) -> str:
-    """Return NDCG@10 if it was measured, else the first metric."""
+    """Return the name of the headline metric: `ndcg@10` if `summary` contains it, otherwise the first metric."""
     metrics = next(iter(summary.values()))
     return "ndcg@10" if "ndcg@10" in metrics else next(iter(metrics))
 
@@ -113,8 +119,9 @@ def headline(summary: dict[str, dict[str, float | None]]) -> str:
 class Contents:
     """The content of the report.
 
-    datasets: sorted by name. studies: content of each study's page.json, sorted by name. unfinished: names of the data
-    sets without a summary. params: text of params.yaml. revision: git revision of the project.
+    datasets: the data sets with a summary, sorted by name. studies: content of page.json of each study, sorted by name.
+    unfinished: names of the data sets without a summary. params: text of params.yaml, or None if there is no such file.
+    revision: git revision of the project, or None if it is unknown.
     """
 
     datasets: list[ReportedDataset]
@@ -130,7 +137,7 @@ class Contents:
 
     @property
     def committed(self) -> list[ReportedDataset]:
-        """Data sets of which only committed means exist."""
+        """Data sets for which only committed means exist."""
         return [dataset for dataset in self.datasets if not dataset.was_run_here]
 
 
@@ -143,9 +150,10 @@ def read_contents(
 ) -> Contents:
     """Read every data set with a summary and every finished study.
 
-    convention: the primary convention of data sets for which params.yaml names none. params: params.yaml. data: folder
-    of the Parquet collections. only: names of the data sets and of the studies to read; by default all.
-    Raises GradrankError if there is neither such a data set nor such a study.
+    convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
+    params.yaml. data: folder of the Parquet collections. only: (names of data sets, names of studies) to read; by
+    default all.
+    Raises GradrankError if there is neither a data set with a summary nor a finished study to read.
     """
     datasets, pages = root.datasets(), study_pages(root)
     if only is not None:
@@ -177,9 +185,9 @@ def read_contents(
 
 
 def study_pages(root: Results) -> list[dict[str, Any]]:
-    """Return page.json of every finished study, sorted by name.
+    """Return the content of page.json of every finished study, sorted by name.
 
-    If a study is not finished but its reduced form is, the page is that of the reduced form.
+    If only the reduced form of a study is finished, the page of the reduced form is returned.
     """
     studies = [root.study(folder.name) for folder in sorted((root.folder / results.STUDIES).glob("*/"))]
     candidates = ((study.page_path, study.reduced.page_path) for study in studies)
@@ -188,7 +196,7 @@ def study_pages(root: Results) -> list[dict[str, Any]]:
 
 
 def _titles(params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the titles of the data sets, from the catalogue and from params.yaml, which takes precedence."""
+    """Return the title of each data set. Titles in params.yaml take precedence over those in the catalogue."""
     datasets = params.get("datasets") or {}
     titles = {name: entry.title for name, entry in catalogue().items()}
     return titles | {name: values["title"] for name, values in datasets.items() if (values or {}).get("title")}
@@ -199,7 +207,7 @@ def _read_dataset(
 ) -> ReportedDataset:
     """Read the results of one data set.
 
-    on_pages: models that appear on pages of studies, which the summary need not contain.
+    on_pages: models that appear on pages of studies; they are not reported as omitted from the summary.
     """
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
@@ -237,7 +245,10 @@ def _read_dataset(
 
 
 def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
-    """Return (q,) values of the headline metric by model; empty if a file is missing or the queries differ."""
+    """Return the (q,) values of the headline metric for each model.
+
+    The dict is empty if values are missing or the models were evaluated on different queries.
+    """
     metric = headline(summary)
     methods = [dataset.method(model) for model in summary]
     if not all(method.evaluated for method in methods):
@@ -257,7 +268,7 @@ def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], conve
 
 
 def _read_folds(method: results.MethodFolder) -> list[ReportedFold]:
-    """Return the finished folds of every seed, in numerical order."""
+    """Return the finished folds of a method for every seed."""
     return [
         ReportedFold(
             number=fold.number,

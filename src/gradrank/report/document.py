@@ -1,8 +1,8 @@
 """Write the report: one HTML file of several pages that opens offline.
 
-Each module of PAGES has a function `pages(contents) -> list[Page]` and a template; PAGES lists the modules in reading
-order. A new page needs these two files and an entry in PAGES. Styles, scripts and plots are inline, so the file loads
-nothing else.
+PAGES lists the modules of the pages in reading order. Each module has a function `pages(contents) -> list[Page]` and a
+template. To add a page, write a module and a template, and add the module to PAGES. Styles, scripts and plots are
+inline, so the HTML file loads no other files.
 """
 
 from collections.abc import Collection
@@ -30,12 +30,12 @@ def report(
 ) -> str:
     """Write the report of a results folder, and return the text that a run prints last.
 
-    Writes the HTML file `out`, and the tables and figures into the folder of the same name without the suffix. Equal
-    results give equal bytes, except for the measured times and memory.
+    `out` is the HTML file. The tables and figures are written into the folder with the same path without the suffix.
+    Equal results give equal bytes, except for the measured times and memory.
 
-    convention: the primary convention of data sets for which params.yaml names none. params: params.yaml, which the
-    report shows in full. data: folder of the Parquet collections. only: names of the data sets and of the studies to
-    show; by default every data set with a summary.json and every finished study.
+    convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
+    params.yaml. The report shows this file in full. data: folder of the Parquet collections. only: (names of data
+    sets, names of studies) to show; by default every data set with a summary.json and every finished study.
     Raises GradrankError if there is nothing to report or a file cannot be read.
     """
     root = Results(Path(results))

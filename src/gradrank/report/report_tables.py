@@ -1,4 +1,4 @@
-"""Tables of the whole report. The tables of one data set are in results/<dataset>/tables/."""
+"""Tables that cover all data sets. The tables of a single data set are in results/<dataset>/tables/."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ DATASET = Column("dataset")
 
 
 def write_tables(contents: Contents, folder: Path) -> None:
-    """Write the tables overview, data, costs and versions into `folder`.
+    """Write the tables `overview`, `data`, `costs` and `versions` into `folder`.
 
-    overview: the headline metric of every method on the data sets that were run here. The others are as in the report.
+    `overview` has the mean of the headline metric for every method, on the data sets that were run in this folder.
     """
     for table in (_overview(contents), _data(contents), _costs(contents), _versions(contents)):
         write_table(table, folder)

@@ -36,7 +36,7 @@ def _page(dataset: ReportedDataset) -> Page:
 
 
 def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]]:
-    """Yield every drawing of the page with its file name."""
+    """Yield (file name without suffix, drawing) for every figure of the page."""
     for name, form in (("spread", ".4f"), ("ranks", ".2f")):
         if values[name]:
             yield f"{folder}/{name}", stacked(values[name].strips, values[name].axis, form)
@@ -51,7 +51,7 @@ def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]
 
 
 def _values(dataset: ReportedDataset) -> dict[str, Any]:
-    """Return the variables of dataset.html."""
+    """Return the variables of the template dataset.html."""
     curves = [learning_curves(model, folds) for model, folds in dataset.folds.items()]
     two = two_methods(dataset)
     return {
@@ -78,12 +78,13 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
 
 
 def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, list[tuple[str, str, bool]]]]:
-    """Return the printed cells of the main table by convention and model.
+    """Return the cells of the main table as text.
 
-    The cells are the mean, the half width and whether the mean is the best, for each metric.
+    The outer keys are the conventions, and the inner keys are the models. Each value is a list with one tuple per
+    metric: the mean, half the width of its 95% interval, and whether the mean is the best of all models. With several
+    seeds, the standard deviation over the seeds follows the half width in brackets.
 
-    The primary convention comes first, and so does the best model. With several seeds, the half width is followed by
-    the standard deviation of the mean over the seeds in brackets.
+    The primary convention comes first. In each convention, the model with the best headline metric comes first.
     """
     rows = dataset.tables.get("main") or [
         {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
@@ -121,7 +122,8 @@ def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
 def published_table(rows: list[Row]) -> dict[str, Any]:
     """Return the variables of the table of published numbers.
 
-    lines: per published method, the rows by metric; the last item of a line's key is the number of its source, from 1.
+    `lines` has one (key, rows) pair per published method, where `rows` is a dict from metric to row. The last item of
+    a key is the number of the source. Sources are numbered from 1.
     """
     sources = list(dict.fromkeys(row["source"] for row in rows))
     lines: dict[tuple, dict[str, Row]] = {}
@@ -137,19 +139,22 @@ def published_table(rows: list[Row]) -> dict[str, Any]:
 
 
 def _file_order(rows: list[Row]) -> list[Row]:
-    """Return the rows of a constant score, then the rows of methods whose value depends on the order of tied scores."""
+    """Return the rows of the constant score, then the rows of methods whose values depend on the order of ties.
+
+    The constant score is a baseline that gives every document the same score.
+    """
     return [row for row in rows if row["model"] == CONSTANT] + [
         row for row in notable_rows(rows) if row["model"] != CONSTANT
     ]
 
 
 def costs(dataset: ReportedDataset) -> dict[str, Cost]:
-    """Return the costs by method, slowest training first."""
+    """Return the cost of each method, slowest training first."""
     return dict(sorted(dataset.costs.items(), key=lambda item: -item[1].mean_fit_seconds))
 
 
 def _grades(meta: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Return (grade, number of rows) over all parts, sorted by grade."""
+    """Return (grade, number of rows in all parts) tuples, sorted by grade."""
     counts: dict[str, int] = {}
     for part in (meta or {}).get("parts", {}).values():
         for grade, rows in part["labels"].items():

@@ -14,7 +14,10 @@ from gradrank.training.registry import models
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter as text. source: of the default. is_changed: True if the value is not the default."""
+    """A parameter as text.
+
+    source: where the default comes from, such as a publication. is_changed: True if the value is not the default.
+    """
 
     name: str
     value: str
@@ -27,7 +30,8 @@ class Setting:
 class MethodDescription:
     """A method with its publications and settings.
 
-    variants: settings by the names of the data sets; more than one entry if the settings differ between data sets.
+    variants: the settings. The key is a comma-separated list of the data sets with these settings. There are several
+    entries if the settings differ between data sets.
     """
 
     name: str
@@ -38,8 +42,8 @@ class MethodDescription:
 
 
 def pages(contents: Contents) -> list[Page]:
-    """Return the page, as a list of one; an empty list if no parameters are known."""
-    datasets: dict[str, dict[str, list[str]]] = {}  # names of data sets by method and settings
+    """Return a list with one page, or an empty list if no parameters are known."""
+    datasets: dict[str, dict[str, list[str]]] = {}  # keys: method, then settings as JSON; values: data sets
     for dataset in contents.datasets:
         for name in dataset.methods_with_parameters:
             spec = dataset.folds[name][0].spec
@@ -52,7 +56,10 @@ def pages(contents: Contents) -> list[Page]:
 
 
 def _method(name: str, by_settings: dict[str, list[str]]) -> MethodDescription:
-    """Describe a method. A model that is not installed has neither summary nor sources."""
+    """Return the description of a method.
+
+    If the model is not installed, the description has no summary, no references and no sources of defaults.
+    """
     specs = {", ".join(datasets): json.loads(settings) for settings, datasets in by_settings.items()}
     model_name = next(iter(specs.values()))[0]
     model = models().get(model_name)
@@ -81,7 +88,11 @@ def _settings(model: type[Model] | None, params: dict[str, Any]) -> list[Setting
 
 
 def _pairs(pairs: dict[str, Any] | None) -> list[Setting]:
-    """Return the setting of the training pairs, unless they are the crucial pairs of the grades."""
+    """Return a list with one setting that describes the stored training pairs.
+
+    The list is empty if no pairs were stored. The model was then trained on the default pairs: all pairs of documents
+    with different grades.
+    """
     if pairs is None:
         return []
     value = "given by the user" if pairs["targets"] == GIVEN else f"of grades, ties: {pairs['ties']}"

@@ -9,7 +9,7 @@ from gradrank.report.tables.numbers import best, descending
 
 
 def pages(contents: Contents) -> list[Page]:
-    """Return the page, as a list of one."""
+    """Return a list with one page."""
     costs = [cost for dataset in contents.run_here for cost in dataset.costs.values()]
     body = render_page(
         "overview.html",
@@ -26,10 +26,10 @@ def pages(contents: Contents) -> list[Page]:
 
 @dataclass(frozen=True)
 class OverviewTable:
-    """Means of the headline metric by data set and model.
+    """A table of the mean of the headline metric for each model on each data set.
 
-    models: sorted by the mean on the first data set, best first. winners: best models by data set. headline_text: the
-    metric and its convention as text.
+    models: names of the models, sorted by their mean on the first data set, best first. winners: the best models of
+    each data set. headline_text: the metric and its convention as text.
     """
 
     datasets: list[ReportedDataset]

@@ -21,7 +21,8 @@ FOLDER = Path(__file__).parent
 class Page:
     """A page of the report.
 
-    id: anchor that the navigation links to. body: rendered HTML. figures: drawings by file name without the suffix.
+    id: anchor that the navigation links to. body: rendered HTML. figures: the drawings. The keys are the file names
+    without the suffix.
     """
 
     id: str
@@ -36,13 +37,13 @@ def render_page(template: str, **values: Any) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """Return text as HTML, with the parts in backquotes as code."""
+    """Return text as HTML. Parts in backquotes become `<code>` elements."""
     pieces = enumerate(text.split("`"))
     return Markup("").join(Markup("<code>{}</code>").format(piece) if i % 2 else piece for i, piece in pieces)
 
 
 def method(name: str, linked: Collection[str]) -> Markup:
-    """Return a method's name, with a link to its description if it is in `linked`."""
+    """Return the name of a method as HTML. If `linked` contains the name, it links to the method's description."""
     return Markup('<a href="#method-{0}">{0}</a>').format(name) if name in linked else Markup.escape(name)
 
 

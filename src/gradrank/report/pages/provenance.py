@@ -5,7 +5,7 @@ from gradrank.report.pages.page import Page, render_page
 
 
 def pages(contents: Contents) -> list[Page]:
-    """Return the page, as a list of one."""
+    """Return a list with one page."""
     jobs = _jobs(contents)
     body = render_page(
         "provenance.html",
@@ -18,12 +18,12 @@ def pages(contents: Contents) -> list[Page]:
 
 
 def _jobs(contents: Contents) -> list[ReportedFold]:
-    """Return every fold of every method and data set."""
+    """Return the folds of all methods on all data sets."""
     return [fold for dataset in contents.datasets for folds in dataset.folds.values() for fold in folds]
 
 
 def package_versions(contents: Contents) -> dict[str, list[str]]:
-    """Return the versions of each package with which models were trained, sorted by package.
+    """Return the versions of each package that were used in training, sorted by package.
 
     Several versions of one package mean that the models were trained in different environments.
     """

@@ -1,4 +1,4 @@
-"""One page per study: the re-created tables and figures of a publication, with its numbers and the measured ones."""
+"""One page per study. A study recreates tables and figures of a publication next to the published numbers."""
 
 from typing import Any
 
@@ -17,6 +17,6 @@ def pages(contents: Contents) -> list[Page]:
 
 
 def _figures(page: dict[str, Any]) -> dict[str, Markup]:
-    """Return the figures of a study's page by file name."""
+    """Return the figures of a study's page. The keys are the file names."""
     items = (item for section in page["sections"] for item in section["content"])
     return {f"studies/{page['name']}/{item['id']}": Markup(item["svg"]) for item in items if item["kind"] == "figure"}

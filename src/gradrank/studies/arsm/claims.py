@@ -16,7 +16,7 @@ from gradrank.studies.common.study import Inputs, PageSection
 
 TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
-GRADES = 3  # number of grades of MQ2007 and OHSUMED, used as a number of levels
+GRADES = 3  # number of relevance grades in MQ2007 and OHSUMED; the baseline number of levels
 HOLDS, NOT_SEPARATED, CONTRADICTED = "holds", "not separated", "contradicted"
 MARGIN = 0.01  # the paper's best and worst methods are .0105 apart at NDCG@10 on MQ2007
 RULE = (
@@ -51,7 +51,7 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
 def _top(measured: Measured) -> Table:
     """Return the table of tests of ARSM-L2R against each other method at the top ranks.
 
-    It also has the published differences.
+    The table also shows the published differences.
     """
     questions, published_gaps = [], []
     for dataset, models in measured.items():
@@ -73,15 +73,16 @@ def _published(dataset: str, model: str, metric: str) -> list[float]:
 
 
 def _levels(inputs: Inputs) -> Table:
-    """Return the table of tests of other numbers of levels against GRADES levels, one level per grade."""
+    """Return the table of tests that compare other numbers of levels with one level per grade (GRADES levels)."""
     rows = _varied(inputs, "levels", GRADES)
     return _table("claims_levels", f"More levels, against {GRADES}", VARIED, rows)
 
 
 def _combinations(inputs: Inputs) -> Table:
-    """Return the table of tests of other combinations against the expected level.
+    """Return the table of tests that compare other combinations of the level probabilities with the expected level.
 
-    The claim is that the combination changes little. It holds if the whole interval of the difference is within MARGIN.
+    The claim is that the choice makes little difference. It holds if the whole interval of the difference is within
+    MARGIN.
     """
     rows = _varied(inputs, "combination", "level")
     for row in rows:
@@ -94,7 +95,7 @@ VARIED = [Column("value", "value"), Column("metric")]
 
 
 def _varied(inputs: Inputs, parameter: str, base: object) -> list[Row]:
-    """Return paired tests of every other value of a parameter of ARSM against the value `base`."""
+    """Return paired tests that compare every other value of a parameter of ARSM with the value `base`."""
     questions = []
     for dataset in inputs.datasets:
         values = _by_value(inputs, dataset, parameter)
@@ -136,7 +137,10 @@ def _table(id: str, title: str, columns: Sequence[Column], rows: list[Row]) -> T
 
 
 def _counted(rows: Sequence[Row]) -> str:
-    """Return the counts in words: `0 of 14 hold, 14 are not separated, 0 are contradicted`."""
+    """Return the number of claims with each verdict in words.
+
+    An example is `0 of 14 hold, 14 are not separated, 0 are contradicted`.
+    """
     count = {word: sum(row["claim"] == word for row in rows) for word in (HOLDS, NOT_SEPARATED, CONTRADICTED)}
     held = f"{count[HOLDS]} of {len(rows)} hold, {count[NOT_SEPARATED]} are not separated"
     return f"{held}, {count[CONTRADICTED]} are contradicted"

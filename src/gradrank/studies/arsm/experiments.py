@@ -24,7 +24,7 @@ CONVENTION = "letor3"
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Return test values as means over folds.
+    """Return the means of the test values over folds.
 
     `solved` has one row per C. `stopped` has one row per C, number of visited pairs and order of the pairs.
 
@@ -62,7 +62,7 @@ def _solved(train: Collection, exponents: Sequence[int]) -> Iterator[tuple[dict[
 def _stopped(
     train: Collection, settings: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, float], np.ndarray]]:
-    """Yield the weights of the solver after each number of visited pairs, for each C and random order."""
+    """Yield a description of the run and the weights, for each C, random order and number of visited pairs."""
     features, pairs = train.features.astype(np.float64), train.pairs
     for exponent in settings["stopped"]:
         for order in range(settings["orders"]):
@@ -79,7 +79,7 @@ def _values(test: Collection, w: np.ndarray) -> dict[str, float]:
 
 
 def _over_folds(folds: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, float]]:
-    """Return means over folds. All folds have the same rows in the same order."""
+    """Return each row averaged over the folds. All folds must have the same rows in the same order."""
     return [
         dict(rows[0]) | {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
         for rows in zip(*folds, strict=True)

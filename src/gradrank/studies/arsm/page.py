@@ -69,7 +69,10 @@ def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
 def _ablation(
     inputs: Inputs, parameter: str, called: str, metrics: Sequence[str], title: str, opening: str
 ) -> PageSection:
-    """Return the section on an ablation of one parameter of ARSM on every data set. called: label of the parameter."""
+    """Return the section on an ablation of one parameter of ARSM on every data set.
+
+    called: label of the parameter.
+    """
     paragraphs, content = [opening], []
     for dataset in inputs.datasets:
         ablation = Ablation(inputs, dataset, "arsm", parameter, called, metrics, convention_of(dataset))

@@ -1,4 +1,4 @@
-"""RankSVM on OHSUMED: the row of LETOR 3.0 compared with our solvers.
+"""RankSVM on OHSUMED: the published results of LETOR 3.0 compared with our solvers.
 
 Our solvers find the optimum for each C, or are stopped early.
 """
@@ -65,13 +65,13 @@ def _table(job: Mapping[str, Sequence[Mapping[str, Any]]], published: dict[str, 
 
 
 def _published(metric: str) -> float:
-    """Return the value of LETOR 3.0 for a metric."""
+    """Return the value that LETOR 3.0 published for a metric."""
     (value,) = (row.value for row in lookup("ohsumed", "ranksvm", metric) if row.source.startswith("LETOR 3.0"))
     return value
 
 
 def _orders(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
-    """Return the runs in groups that differ only in the order of the pairs.
+    """Return the runs in groups. The runs of a group differ only in the order of the pairs.
 
     The key of a group is (exponent of C, number of visited pairs).
     """
@@ -87,12 +87,15 @@ def _row(C: str, until: str, runs: Sequence[Mapping[str, Any]]) -> Row:
 
 
 def _furthest(row: Mapping[str, Any], published: Mapping[str, float]) -> float:
-    """Return the largest absolute difference from the published values over the metrics."""
+    """Return the largest absolute difference from the published values, over all metrics."""
     return max(abs(row[metric] - published[metric]) for metric in METRICS)
 
 
 def _concluded(job: Mapping[str, Sequence[Mapping[str, Any]]], published: Mapping[str, float]) -> str:
-    """Return in words whether the published values are in the range of the optima and of the stopped solvers."""
+    """Return sentences that say whether the published values are within the range of our values.
+
+    There is one range for the optimal solutions, and one for the runs that were stopped early.
+    """
     parts = []
     for metric in (SHOWN, "ndcg@10"):
         value, ranges = published[metric], []

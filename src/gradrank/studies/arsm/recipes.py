@@ -63,10 +63,7 @@ def recipes(inputs: Inputs) -> PageSection:
 
 
 def _tests(measured: Mapping[str, Mapping[str, QueryValues]]) -> list[Row]:
-    """Return paired tests of the three ways of training against each other.
-
-    Our training is compared with both others, and the paper's update with the paper's full recipe.
-    """
+    """Return paired tests that compare the three ways of training with each other."""
     first, update, recipe = RECIPES
     return paired_tests(
         [
@@ -95,9 +92,10 @@ EPOCHS = (
 
 
 def _epochs(inputs: Inputs) -> list[Row]:
-    """Return one row per fold about the training with the paper's recipe.
+    """Return one row per data set and fold about the training with the paper's full recipe.
 
-    It has the best epoch on validation, and the validation values at this and at other epochs.
+    A row has the number of the epoch that is best on the validation part, and the validation NDCG@10 of this epoch, of
+    the best of the first LATE epochs, and of the last epoch.
     """
     rows = []
     for dataset in inputs.datasets:

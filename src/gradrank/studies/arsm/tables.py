@@ -171,7 +171,7 @@ def _published(dataset: str, model: str, metric: str, source: str) -> list[Publi
 def compare_with_published(published: Published, model: str, models: Mapping[str, QueryValues], metric: str) -> Row:
     """Return the comparison of a published number with one of our models.
 
-    The row also counts how many of our other models get the same verdict.
+    The row also says how many of our other models get the same verdict.
     """
     judged = {name: judge_values(published.value, published.folds, values, metric) for name, values in models.items()}
     return verdict_row(published.value, judged.pop(model), judged.values())

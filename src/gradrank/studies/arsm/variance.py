@@ -24,8 +24,8 @@ def rows() -> list[Row]:
     """Return one row per number of levels, with the variance of each estimator.
 
     The variance is summed over the components of the gradient. The cell with the name of an estimator has the variance
-    of one draw. The cell `equal_<name>` has the variance of the mean over as many draws as compute, together, the
-    number of losses of one draw of ARSM.
+    of one draw. The cell `equal_<name>` has the variance at equal cost: the variance of the mean over k draws, where k
+    draws of the estimator compute as many losses as one draw of ARSM.
     """
     table_rows = []
     for levels in LEVELS:

@@ -1,6 +1,7 @@
 """Three claims of a blog on average precision (AP).
 
-R-precision closely follows MAP, AP varies widely over queries, and a worked example has the printed values of AP.
+The claims: R-precision closely follows MAP, AP varies widely over queries, and the AP values in a worked example are
+correct.
 """
 
 TITLE = "Average precision"

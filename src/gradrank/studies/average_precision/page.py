@@ -5,7 +5,7 @@ from gradrank.studies.average_precision.tracking import METRICS, tracking
 from gradrank.studies.average_precision.worked import worked
 from gradrank.studies.common.study import Inputs, PageSection
 
-CONVENTION = "letor4_expected"  # mean over the orders of tied documents, so that no measure gains from the file order
+CONVENTION = "letor4_expected"  # averages over all orders of tied documents, so no measure benefits from the file order
 
 
 def build(inputs: Inputs) -> list[PageSection]:

@@ -43,12 +43,15 @@ def spread(measured: Measured) -> PageSection:
 
 
 def _aps(values: np.ndarray) -> np.ndarray:
-    """Return the AP of the queries that have a relevant document. AP is 0 for all others, and only for them."""
+    """Return the AP of the queries that have a relevant document. These are the queries with an AP above 0."""
     return values[values > 0]
 
 
 def _row(dataset: str, method: str, aps: np.ndarray) -> Row:
-    """Return the row of one method: quantiles, standard deviation, and the share of queries with an AP within WIDE."""
+    """Return the row of one method.
+
+    It has quantiles and the standard deviation of AP over queries, and the share of queries with an AP in WIDE.
+    """
     quantiles = dict(zip(map(str, QUANTILES), map(float, np.percentile(aps, QUANTILES)), strict=True))
     share_inside = float(np.mean((aps >= WIDE[0]) & (aps <= WIDE[1])))
     cells = {"dataset": dataset, "method": method, "queries": len(aps)}
@@ -72,10 +75,12 @@ SHARES = (
 
 
 def _shares(dataset: str, aps: np.ndarray) -> Row:
-    """Return the standard deviation of AP over the queries of one method, and over the methods of one query.
+    """Return a row with two standard deviations of AP.
 
-    Each one is the square root of a mean variance. aps: (methods, queries). Queries with an AP of 0 for any method are
-    left out.
+    `over_queries` is the standard deviation over the queries of one method. `over_methods` is the standard deviation
+    over the methods on one query. Each is the square root of the mean variance.
+
+    aps: (methods, queries) values. Queries with an AP of 0 for any method are left out.
     """
     aps = aps[:, (aps > 0).all(axis=0)]
     return {
@@ -97,7 +102,10 @@ def _verdict(row: Row) -> str:
 
 
 def _draw(measured: Measured) -> tuple[str, str]:
-    """Return a chart of the sorted AP of each data set's first method, and its content in words."""
+    """Return a chart and a description of the chart in words.
+
+    The chart shows the sorted AP values of the first method on each data set.
+    """
     series, parts = [], []
     for dataset, methods in measured.items():
         method, values = next(iter(methods.items()))

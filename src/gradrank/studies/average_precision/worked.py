@@ -1,6 +1,6 @@
 """The worked example of the blog: the AP of three systems.
 
-One printed value is not the AP of any ranking, and another one is rounded incorrectly.
+One of the values in the blog is not the AP of any ranking. Another value is rounded incorrectly.
 """
 
 from fractions import Fraction
@@ -12,7 +12,8 @@ from gradrank.studies.common.study import PageSection
 PRINTED = Fraction(8, 9)
 RELEVANT = 3
 RANKS = 30  # the three relevant documents are placed at every combination of the first 30 ranks
-# key: a mistake that gives 8/9; value: the ranks of the relevant documents, and the precisions that were averaged.
+# The keys are mistakes that lead to 8/9. The values are the ranks of the relevant documents, and the precisions that
+# are averaged by mistake.
 SLIPS = {
     "precision at rank 3 for that at rank 4": ((1, 2, 4), (Fraction(1), Fraction(1), Fraction(2, 3))),
     "3/3 for 3/4": ((1, 3, 4), (Fraction(1), Fraction(2, 3), Fraction(1))),
@@ -23,7 +24,7 @@ SLIPS = {
 def average_precision(ranks: tuple[int, ...]) -> Fraction:
     """Return AP, the mean of the precisions at the ranks of the relevant documents.
 
-    ranks: these ranks in ascending order. The rank of the first document is 1.
+    ranks: the ranks of the relevant documents in ascending order. The first rank is 1.
     """
     return sum((Fraction(relevant, rank) for relevant, rank in enumerate(ranks, 1)), Fraction(0)) / len(ranks)
 

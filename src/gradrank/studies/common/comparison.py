@@ -29,9 +29,9 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
 
 
 def difference_row(published: float | None, ours: float) -> Row:
-    """Return a row of both numbers and their difference, ours minus published.
+    """Return a row with both numbers and their difference, ours minus published.
 
-    Without a published number, the difference is set to None.
+    The difference is None if there is no published number.
     """
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}
@@ -55,8 +55,8 @@ def verdict_row(published: float, ours: Judged, others: Iterable[Judged]) -> Row
 def unpublished_row(ours: float, half_width: float, of: str) -> Row:
     """Return a row without a published number and without a verdict.
 
-    half_width: half the width of the 95% interval of our number. of: the sample of the interval, such as queries or
-    draws.
+    half_width: half the width of the 95% interval of our number. of: what the interval is computed over, such as
+    queries or draws.
     """
     unjudged = {"half_width": half_width, "of": of, "verdict": "", "alike": None, "others": None}
     return difference_row(None, ours) | unjudged

@@ -9,7 +9,7 @@ from gradrank.report.tables.table import Column
 def mean_columns(metrics: Sequence[str]) -> list[Column]:
     """Return two columns per metric: the mean over folds, and half the width of its 95% interval.
 
-    Each row of the table must have the QueryValues of a method under the key `values`.
+    Each row of the table must contain the QueryValues of a method under the key `values`.
     """
     return [column for metric in metrics for column in _columns(metric)]
 

@@ -1,10 +1,10 @@
 """The data model of a study: its inputs, and the sections, tables and figures of its page.
 
 A study recreates one publication or answers one question, and compares every published number with our own. Each study
-is a folder in a package that is named by an entry point; the default package is `gradrank/studies/`. The contents of
-the folder are described in gradrank.config.studies. The command `gradrank study NAME`, the workflow target and the
-report find a study by the name of its folder, so a new study needs no other edit. Its settings are under `studies.NAME`
-in params.yaml.
+is a folder in a package. Packages are registered as entry points; the default package is `gradrank/studies/`. The
+contents of the folder are described in gradrank.config.studies. The command `gradrank study NAME`, the workflow target
+and the report find a study by the name of its folder, so a new study needs no other edit. Its settings are under
+`studies.NAME` in params.yaml.
 """
 
 from collections.abc import Mapping, Sequence

@@ -28,7 +28,9 @@ def write_study(name: str, inputs: Inputs) -> list[Path]:
     package, folder = get_study(name), StudyFolder(inputs.folder)
     sections = get_study(name, "page").build(inputs)
     tables = list(_tables(sections))
-    folder.tables_path.mkdir(parents=True, exist_ok=True)  # an output of the rule, even if there are no tables
+    folder.tables_path.mkdir(
+        parents=True, exist_ok=True
+    )  # the workflow rule expects this folder even if there are no tables
     written = {table.id: write_table(table, folder.tables_path) for table in tables}
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:

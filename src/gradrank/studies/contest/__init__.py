@@ -22,11 +22,11 @@ PUBLICATION = (
 class Settings(StudySettings):
     """Settings of the contest.
 
-    methods: names of registered models. The models are tuned in their search spaces; the section `models` of
-    params.yaml has no effect on them. tuners: number of tuners per method. A tuner is one independent random search.
-    trials: number of configurations that each tuner evaluates per fold. seeds: number of trainings of each tuner's
-    choice per fold. frozen: collections without tuning, evaluated once with the configurations that were chosen on the
-    first of `datasets`.
+    methods: names of registered models. The models are tuned in their search spaces, and the section `models` of
+    params.yaml is ignored. tuners: number of tuners per method. A tuner is one independent random search. trials:
+    number of configurations that each tuner evaluates per fold. seeds: number of trainings, with different seeds, of
+    the configuration that a tuner chose for a fold. frozen: collections without tuning, evaluated once with the
+    configurations that were chosen on the first of `datasets`.
     """
 
     trials: Annotated[int, Field(ge=1, le=10_000)] = 16

@@ -22,7 +22,8 @@ def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, se
 
     first: (q1, m) values of the methods on the queries of the first collection. first_folds: (q1,) folds of these
     queries. second, second_folds: the same for the second collection, with the methods in the same order. The interval
-    is the percentile bootstrap (Efron 1979): each draw resamples the queries within every fold of both collections.
+    is a percentile bootstrap interval (Efron 1979). Each draw resamples the queries within every fold of both
+    collections.
     """
     rng = np.random.default_rng(SEED)
     means = [_means(first, first_folds), _means(second, second_folds)]
@@ -35,7 +36,7 @@ def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, se
 def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Kendall's tau-b (Kendall 1945) along the last axis.
 
-    first, second: (..., m) values. The result has the shape (...); it is nan if all m values of one side are equal.
+    first, second: (..., m) values. The result has the shape (...). It is nan if all m values of one array are equal.
     """
     upper = np.triu_indices(first.shape[-1], 1)
     first_signs, second_signs = (np.sign(values[..., upper[0]] - values[..., upper[1]]) for values in (first, second))

@@ -1,13 +1,13 @@
-"""The decision rule of the contest: which differences between two methods are claimed.
+"""The decision rule of the contest: when the results support the claim that one method is better than another.
 
 To claim that A is better than B, the p value must be below .05 after Holm's correction, and P(A > B) must be above .75.
 P(A > B) is the probability that a single run of A has a higher value than a single run of B, over samples of queries,
 tuners and seeds (Bouthillier et al. 2021, section 4). All other pairs are "not separated".
 
 A tuner is one random search for a configuration. The variance over two or three tuners is poorly estimated: in one case
-of twenty, two tuners have nearly equal values by chance, and a difference that is due to chance would be claimed. The
-variance of a method that is due to tuners and seeds is therefore taken as at least the mean of this variance over the
-methods of the contest. It is 0 for a method whose runs are all equal.
+in twenty, two tuners have nearly equal values by chance, and the rule would then claim a difference that is due to
+chance. Each method has a variance that is due to tuners and seeds. If this variance is below its mean over the methods
+of the contest, the mean is used instead. The variance is 0 for a method whose runs are all equal.
 """
 
 import math
@@ -25,9 +25,9 @@ NOT_SEPARATED = "not separated"
 class Pair(NamedTuple):
     """The comparison of two methods on the same queries. `first` is the method with the higher mean.
 
-    difference: mean of first minus mean of second. low, high: ends of its 95% interval. p: two-sided p value of the
-    difference. probability: P(first > second) for single runs. corrected: p after Holm's correction for all pairs of
-    the contest.
+    difference: mean of first minus mean of second. low, high: ends of the 95% interval of the difference. p: two-sided
+    p value of the difference. probability: P(first > second) for single runs. corrected: p after Holm's correction for
+    all pairs of the contest.
     """
 
     first: str
@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The claim in words."""
+        """The result of the comparison in words."""
         return "better" if self.is_better else NOT_SEPARATED
 
 
@@ -70,15 +70,15 @@ def compare(first: str, a: Runs, second: str, b: Runs, floor: Term) -> Pair:
 def _chance_terms(terms: Sequence[Term], floor: Term) -> list[Term]:
     """Return the variance terms that tuners and seeds add to a difference.
 
-    terms: one term per method. Each term with no more variance than `floor` is replaced by `floor`. These replacements
-    are the same estimate, with the same degrees of freedom, so they are returned as one term.
+    terms: one term per method. A term whose variance is not larger than that of `floor` is replaced by `floor`. All
+    replacements are the same estimate, so they are merged into one term with the degrees of freedom of `floor`.
     """
     larger = [term for term in terms if term.variance > floor.variance]
     return [*larger, floor._replace(variance=(len(terms) - len(larger)) * floor.variance)]
 
 
 def mean_run_variance(methods: Iterable[Runs]) -> Term:
-    """Return the variance of a method's mean that is due to tuners and seeds, averaged over methods.
+    """Return the part of the variance of a method's mean that is due to tuners and seeds, averaged over methods.
 
     Methods whose runs are all equal are left out. The variance is 0 if no method is left.
     """
@@ -142,7 +142,11 @@ def claims_in_words(pairs: Sequence[Pair], called: str, naive: Sequence[tuple[st
 
 
 def _not_claimed(pairs: Sequence[Pair], naive: Sequence[tuple[str, str]]) -> list[str]:
-    """Return sentences about the pairs that are not separated, grouped by the condition that they fail."""
+    """Return up to three sentences about the pairs that are not separated.
+
+    They name the methods that are not separated from the best method, the significant pairs with a P(A > B) that is too
+    low, and the pairs in `naive` that the rule does not separate.
+    """
     names = {name for pair in pairs for name in (pair.first, pair.second)}
     beaten = {pair.second for pair in pairs}
     best = next(iter(sorted(names - beaten)), None)

@@ -30,7 +30,10 @@ MEASURE = metric_label(HEADLINE)
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    """Return the sections of the page: first those of each data set, then the agreement of all pairs of data sets."""
+    """Return the sections of the page.
+
+    The sections on each data set come first. The section on the agreement between data sets comes last.
+    """
     frozen = list(inputs.settings.get("frozen", ()))
     entries_by_dataset = {dataset: read_entries(inputs, dataset) for dataset in [*inputs.datasets, *frozen]}
     sections = []
@@ -107,8 +110,8 @@ def _shares(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
 def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str, EntryTrials]) -> PageSection:
     """Return the section on the chosen configurations.
 
-    It gives the gain of tuning, and the additional gain of one choice for all folds. The latter is a leak, because this
-    choice has seen the test queries of every fold as validation queries.
+    The section gives the gain from tuning, and the additional gain from choosing one configuration for all folds. The
+    additional gain is due to a leak: the test queries of each fold are validation queries of another fold.
     """
     table = tables.choosing(dataset, trials)
     leaks = {row["method"]: row["leak"] for row in table.rows if row["leak"] is not None}
@@ -127,7 +130,7 @@ def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str
 
 
 def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
-    """Return a sentence with the mean, the minimum and the maximum of a difference over the methods."""
+    """Return a sentence with the mean, minimum and maximum of a difference, taken over the methods."""
     if not gaps:
         return ""
     least, most = min(gaps, key=gaps.__getitem__), max(gaps, key=gaps.__getitem__)
@@ -138,7 +141,7 @@ def _over_methods(what: str, gaps: Mapping[str, float]) -> str:
 
 
 def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
-    """Return the section on the expected test values for each number of trials."""
+    """Return the section on the expected test value of each method as a function of the number of trials."""
     curves_by_method = curves(trials)
     crossed = crossings(curves_by_method)
     table = tables.budget(dataset, curves_by_method)
@@ -161,7 +164,7 @@ def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
 
 
 def curves(trials: Mapping[str, EntryTrials]) -> dict[str, np.ndarray]:
-    """Return the (n,) means over folds of `expected_best` for each method, for 1, ..., n trials.
+    """Return, for each method, the (n,) expected test values with 1, ..., n trials, averaged over folds.
 
     n is the smallest number of random trials that all methods with a search space have on every fold. A method without
     a search space has the same value for every number of trials.

@@ -59,7 +59,7 @@ class ContestEntry:
         return float(sum(pl.read_parquet(path)["seconds"].sum() for path in paths)) if paths else None
 
     def refit_seconds(self, contest: Contest, seeds: int) -> float:
-        """Return the total fitting time, in seconds, of the runs that train the choices again on one thread.
+        """Return the total fitting time, in seconds, of the final runs, which train the choices on one thread.
 
         Runs without a timing.json are left out.
         """
@@ -85,7 +85,10 @@ class EntryTrials:
 
     @cached_property
     def for_all(self) -> list[Chosen]:
-        """One configuration per tuner. It has the best mean validation value over all folds."""
+        """The choice of each tuner if it may choose only one configuration for all folds.
+
+        It is the configuration with the best mean validation value over all folds.
+        """
         return for_all_folds(self.trials.partition_by("fold"))
 
     def failed(self) -> "pl.DataFrame":
@@ -145,7 +148,7 @@ def _read_entry(tuned: Tuned, dataset: str, method: str, folds: int) -> ContestE
 
     table = pl.read_parquet(tuned.per_query_path).sort("tuner", "seed", "fold", maintain_order=True)
     cls, runs_of = get_model(method), (table["tuner"].n_unique(), table["seed"].n_unique())
-    has_choice = space_of(cls) or members_parameter(cls)  # the members of a fusion are chosen by each tuner
+    has_choice = space_of(cls) or members_parameter(cls)  # each tuner of a fusion chooses its members
     shape = (*(runs_of if has_choice else (1, math.prod(runs_of))), -1)
     values = {name: table[name].to_numpy().reshape(shape) for name in METRICS}
     fold_of = table["fold"].to_numpy().reshape(shape)[0, 0]
@@ -175,7 +178,8 @@ def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Run
     """Return the runs of a ranking that gives every document the same score.
 
     The outer keys are the titles of the table rows, and the inner keys are the metrics. One row breaks ties by the
-    order of the file. The other row has the expectation over all orders, if the convention has such a form.
+    order of the file. The other row has the expected value over all orders. It exists only if the convention has an
+    expected variant.
     """
     dataset_convention = inputs.settings["conventions"][dataset]
     named = {dataset_convention: "constant score, file order"}

@@ -15,12 +15,15 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
-HASH = 12  # number of digits of the SHA-256 of a choice that the table shows
+HASH = 12  # number of hexadecimal digits of the SHA-256 that the table of choices shows
 INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
 
 
 def results(dataset: str, entries: Sequence[ContestEntry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
-    """Return the table of means over folds, highest first, with the constant score as a baseline."""
+    """Return the table of means over folds, highest first.
+
+    The baseline is a ranking in which all documents have the same score.
+    """
     rows = [_means(entry.method, {name: entry.runs(name) for name in METRICS}) for entry in entries]
     rows += [_means(title, runs) for title, runs in constant.items()]
     columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name)), _SPREAD]
@@ -43,7 +46,7 @@ def _means(method: str, runs: Mapping[str, Runs]) -> Row:
 
 
 def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
-    """Return the table of the shares of queries, seeds and tuning in the variance of a single run.
+    """Return the table of the shares of the variance of a single run that are due to queries, seeds and tuning.
 
     The table has one row per method.
     """
@@ -178,9 +181,9 @@ def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
 
 
 def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds: int) -> Table:
-    """Return the table of the times of tuning and of the runs, in seconds.
+    """Return the table of the times of the tuning and of the final runs, in seconds.
 
-    These times differ between two executions of the same contest.
+    The times are different if the same contest is run again.
     """
     rows = [
         {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}

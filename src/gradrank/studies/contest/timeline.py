@@ -22,8 +22,8 @@ MEASURE = metric_label(HEADLINE)
 class DatedMethod:
     """A method with its year of publication.
 
-    mean: its mean. half_width: half the width of the 95% interval. best: the best mean of the methods up to this one,
-    which are sorted by year and then by mean.
+    mean: mean of the method. half_width: half the width of its 95% interval. best: the best mean among this method and
+    the methods before it, in the order of year and then mean.
     """
 
     method: str

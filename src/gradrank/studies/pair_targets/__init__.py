@@ -25,5 +25,8 @@ class Settings(StudySettings):
 
 
 def jobs(settings: Settings) -> dict[str, Any]:
-    """Return the settings of the only job. More jobs would not pay: starting a process takes longer than a draw."""
+    """Return the settings of the only job.
+
+    Splitting the work into several jobs would be slower, because starting a process takes longer than one draw.
+    """
     return {"targets": {"draws": settings.draws, "sizes": list(settings.sizes)}}

@@ -1,4 +1,4 @@
-"""The claims of sections 2 and 3 of the paper, each with the measurement and the verdict."""
+"""The claims in sections 2 and 3 of the paper. Each claim has a measurement and a verdict."""
 
 from typing import Any, NamedTuple
 

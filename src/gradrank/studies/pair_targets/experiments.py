@@ -23,7 +23,7 @@ SURE = 0.95  # largest target probability; a target of 1 needs an infinite diffe
 GRID = (0.1, 0.3, 0.5, 0.7, 0.9)
 CIRCLES = ((0.9, 0.9, 0.9), (0.7, 0.7, 0.7), (0.9, 0.8, 0.6), (0.95, 0.6, 0.5), (0.9, 0.1, 0.9))
 
-FEATURES, SPREAD = 10, 2.0  # number of features; standard deviation of the true difference of outputs
+FEATURES, SPREAD = 10, 2.0  # number of features; standard deviation of the true output differences
 JUDGES = 5
 TESTED = 10_000
 L2 = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
@@ -152,11 +152,13 @@ def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]
     """Train RankNet with features on pairs with each kind of target in KINDS.
 
     Returns one row per kind and number of pairs. `right` is the percentage of new pairs in the true order. `error` is
-    the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of validation pairs. They
-    have the same kind of target, and there are as many of them as training pairs.
+    the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of validation pairs. The
+    validation pairs have the same kind of target as the training pairs, and the same number.
     """
     truth = rng.normal(size=FEATURES)
-    truth *= SPREAD / np.sqrt(2.0 / 3.0 * (truth @ truth))  # two uniform features differ with a variance of 2/3
+    truth *= SPREAD / np.sqrt(
+        2.0 / 3.0 * (truth @ truth)
+    )  # the difference of two values uniform in [-1, 1] has the variance 2/3
     tested = differences(TESTED, rng)
     p_tested, runs = expit(tested @ truth), []
     most = max(sizes)

@@ -63,7 +63,7 @@ def _values(draws: list[dict[str, Any]], name: str) -> Values:
 def _rows(right: Values, error: Values, sizes: list[int]) -> list[dict[str, Any]]:
     """Return one row per number of pairs and kind of target.
 
-    `p` is the p value of the comparison with hard labels. The hard labels themselves have the value None.
+    `p` is the p value of the comparison with hard labels. It is None for the hard labels themselves.
     """
     rows = []
     for size, kind in product(sizes, KINDS):
@@ -97,10 +97,10 @@ def _better(rows: list[dict[str, Any]], error: Values, kind: str, claim: str) ->
 
 
 def _equal_judgements(error: Values, sizes: list[int]) -> list[str]:
-    """Return a sentence that compares equal numbers of judgements.
+    """Return a list with one sentence that compares two ways to spend the same number of judgements.
 
-    Either each pair has JUDGES judgements, or there are JUDGES times as many pairs with one judgement each. The list is
-    empty if no two of the sizes allow the comparison.
+    One way is JUDGES judgements per pair. The other way is one judgement per pair, for JUDGES times as many pairs. The
+    list is empty if no two of the sizes allow the comparison.
     """
     _, judges, one = KINDS
     comparisons = []

@@ -1,4 +1,4 @@
-"""The page of the study: the claims on target probabilities, and the tables behind them."""
+"""The page of the study: the claims on target probabilities, and the tables that support the verdicts."""
 
 from typing import Any
 

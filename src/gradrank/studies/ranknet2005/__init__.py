@@ -12,7 +12,7 @@ PUBLICATION = (
     "C. Burges, T. Shaked, E. Renshaw, A. Lazier, M. Deeds, N. Hamilton, G. Hullender: Learning to rank using "
     "gradient descent. ICML 2005."
 )
-# A number of training vectors. They fill whole files of 50 vectors.
+# A number of training vectors. It must be a multiple of 50, because each file has 50 vectors.
 Size = Annotated[int, Field(ge=50, le=40_000, multiple_of=50)]
 Queries = Annotated[int, Field(ge=1)]
 
@@ -68,7 +68,7 @@ class Settings(StudySettings):
 def jobs(settings: Settings) -> dict[str, Any]:
     """Return the settings of each job. The keys are the names of the jobs.
 
-    There is one job per random target (`net-1`, `poly-1`, ...), and one job per further training
+    There is one job per random target (`net-1`, `poly-1`, ...), and one job per additional training
     (`mq2007-table4_prank-seed2`, ...).
     """
     artificial = settings.artificial
@@ -86,9 +86,9 @@ def jobs(settings: Settings) -> dict[str, Any]:
 
 
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the end of the job name, and the settings, of each further training.
+    """Yield (end of the job name, settings) for each additional training.
 
-    The settings include the model and its parameters. A training on all queries has the value None for `queries`.
+    The settings include the model and its parameters. `queries` is None for a training on all queries.
     """
     from gradrank.config.variants import expand
 

@@ -1,9 +1,9 @@
 """The experiments of the first RankNet paper on its artificial data (Burges et al. 2005, section 5).
 
 Each job draws one random target function. Its data are 1000 files of 50 vectors: 800 files for training, 100 for
-validation and 100 for testing. A net is trained on the first vectors of the training files. It takes one gradient step
-per file, along the sum of the gradients of all pairs in the file. To first order, this step equals the paper's steps
-per pair at the same rate. Steps per file need only a tenth of the time.
+validation and 100 for testing. A net is trained on the first vectors of the training files. The training takes one
+gradient step per file, along the sum of the gradients of all pairs in the file. To first order, this step equals the
+paper's separate steps for each pair, at the same rate. One step per file needs only a tenth of the time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice
 RATE, EPOCHS = 1e-3, 100  # section 5.1
 NETS = {"linear": 0, "two_layer_5": 5, "two_layer_10": 10}  # numbers of tanh units; the target net has ten
 ZERO_SIZE, ZERO_EPOCHS = 1000, 1000  # section 5.1: a net of the target's shape learns 1000 vectors without error
-LINEAR_SHARES = (0.05, 0.1, 0.2)  # shares of the linear term in the polynomial's variance; the text has 1/3
+LINEAR_SHARES = (0.05, 0.1, 0.2)  # shares of the linear term in the polynomial's variance; 1/3 in the paper's text
 
 Layers = tuple[np.ndarray, np.ndarray, np.ndarray]  # weights, biases, output weights
 
@@ -40,7 +40,7 @@ class Vectors:
 
     @property
     def offsets(self) -> np.ndarray:
-        """The first row of each file, followed by the number of rows."""
+        """The index of the first row of each file, followed by the total number of rows."""
         return np.arange(0, len(self.grades) + 1, FILE)
 
     def __getitem__(self, rows: slice) -> "Vectors":

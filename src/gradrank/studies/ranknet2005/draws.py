@@ -1,4 +1,4 @@
-"""Comparison of one published draw of an artificial target with the mean of our draws."""
+"""Comparison of published results on a single random target with the mean of our results on many random targets."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -35,8 +35,8 @@ def over_draws(
 ) -> Row:
     """Return the comparison of one published draw with the mean of our draws.
 
-    The interval is the 95% prediction interval of one further draw, because the published number comes from a single
-    draw.
+    The published number comes from a single draw. The interval is therefore the 95% prediction interval of one
+    additional draw.
 
     published: the published number, or None. values: our values, one per draw. others: the values of our other
     experiments that are compared with the same number. rounding: half the last printed digit.

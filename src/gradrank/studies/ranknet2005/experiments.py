@@ -1,4 +1,4 @@
-"""The jobs of the study: experiments on one random target, or one further training of a method of Table 4."""
+"""The jobs of the study: experiments on one random target, or one additional training of a method in Table 4."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from gradrank.studies.ranknet2005.trainings import train_again
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Run one of the study's jobs and return its result. settings: those of the job, see `jobs` of the package."""
+    """Run one of the study's jobs and return its result. settings: one of the values that `jobs` returns."""
     if "target" in settings:
         return run_experiments(settings["target"], settings["draw"], settings["sizes"], settings["tie_sizes"], seed)
     return train_again(settings, data, seed)

@@ -1,6 +1,7 @@
 """Experiments on why the order of the methods differs from the order in the paper.
 
-The nets are trained in other ways, their hidden units in use are counted, and methods are trained on fewer queries.
+The nets are trained with other parameters, the number of hidden units that they use is measured, and some methods are
+trained on fewer queries.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.registry import get_model
 
 NETS = ("table4_one_layer", "table4_two_layer")
-# (better, worse) as published
+# (better method, worse method) according to the paper
 PAIRS = (("table4_two_layer", "table4_one_layer"), ("table4_linear_prank", "table4_quad_prank"))
 ALL = "all"
 
@@ -133,9 +134,9 @@ def _in_words(changed: Mapping[str, Any]) -> str:
 
 
 def _units(inputs: Inputs, dataset: str) -> Table:
-    """Return the table of the hidden units in use.
+    """Return the table of the numbers of hidden units that the nets use.
 
-    They are measured on the validation documents, with the models of the workflow.
+    The numbers are measured on the validation documents, with the models that the workflow trained.
     """
     rows = []
     for method in inputs.models:
@@ -175,8 +176,8 @@ def _of_folds(inputs: Inputs, dataset: str, method: str) -> Iterator[tuple[float
 def units_in_use(net: Net, features: np.ndarray) -> tuple[float, float]:
     """Return the effective number of tanh units, and the linear share of the variance of the scores.
 
-    features: (n, d). The effective number is (sum of c)^2 / sum of c^2 over the units. The c of a unit is its absolute
-    output weight times the standard deviation of its output. The linear share is the share of the variance that a
+    features: (n, d). The effective number is (sum of c)^2 / sum of c^2 over the units. For each unit, c is the absolute
+    output weight times the standard deviation of the output. The linear share is the share of the variance that a
     linear function of the features explains.
     """
     x = standardised(features, net.mean, net.scale)

@@ -24,11 +24,12 @@ GAP = (
 
 
 def gap(first: Sequence[Training], second: Sequence[Training], split: str = "test") -> Row:
-    """Return the difference first minus second, and the number of seeds for which it is positive.
+    """Return a row with the difference first minus second, and the number of seeds for which it is positive.
 
-    The difference is a mean over the seeds that both methods have, with its 95% interval. The squared standard error is
-    the sum of two parts. One is the variance over queries, for the difference averaged over seeds. The other is the
-    variance over seeds, for the mean difference. `wilcoxon` is the p value of Wilcoxon's test over queries.
+    The difference is averaged over the seeds that both methods have, and has a 95% interval. The squared standard error
+    is the sum of two parts. One is the squared standard error over queries of the difference averaged over seeds. The
+    other is the squared standard error over seeds of the difference averaged over queries. `wilcoxon` is the p value of
+    Wilcoxon's test over queries.
     """
     gaps = np.array([a.mean(split) - b.mean(split) for a, b in zip(first, second, strict=False)])
     a, b = over_seeds(first[: len(gaps)], split), over_seeds(second[: len(gaps)], split)

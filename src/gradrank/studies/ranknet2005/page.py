@@ -11,7 +11,10 @@ from gradrank.studies.ranknet2005.web_search import web_search
 
 
 def build(inputs: Inputs) -> list[PageSection]:
-    """Return the sections of the page. Results of jobs on draws beyond the number in the settings are left out."""
+    """Return the sections of the page.
+
+    Stored results of draws beyond the number of draws in the settings are ignored.
+    """
     target_jobs = (job for job in inputs.jobs() if "target" in job)
     runs = [{"target": job["target"], "draw": job["draw"]} | run for job in target_jobs for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]

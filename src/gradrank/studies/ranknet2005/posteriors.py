@@ -1,7 +1,7 @@
 """The combination of pairwise probabilities (Burges et al. 2005, section 3.1), and the two panels of Figure 1.
 
 RankNet models P_ij as sig(o_i - o_j), so log odds add up along a chain of items. The probabilities of neighbours
-determine all others, and any choice of probabilities for the neighbours is consistent.
+determine all other probabilities, and any choice of probabilities for the neighbours is consistent.
 """
 
 import numpy as np

@@ -103,7 +103,7 @@ def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
     """Return the percentages of correctly ordered test pairs of a linear net.
 
     The key is the share of the linear term, and the value has one percentage per draw. The values for TEXT_SHARE come
-    from the experiment of Table 1.
+    from the experiment for Table 1.
     """
     names = {f"linear_share_{share}": share for share in LINEAR_SHARES} | {"table1": TEXT_SHARE}
     tests: dict[float, list[float]] = {}
@@ -115,7 +115,7 @@ def _by_share(runs: list[Run], size: int) -> dict[float, list[float]]:
 
 
 def _swept(runs: list[Run]) -> list[Row]:
-    """Return one row per size and share of the linear term, which compares our draws with the paper's number."""
+    """Return one row per size and share of the linear term. Each row compares our draws with the paper's number."""
     rows = []
     for size in _sizes(runs):
         by_share = _by_share(runs, size)
@@ -164,7 +164,7 @@ def _sizes(runs: list[Run]) -> list[int]:
 
 
 def _farthest(row: Row | None) -> str:
-    """Return a sentence about the row with the largest difference from the paper. Without a row, it is empty."""
+    """Return a sentence about the row with the largest difference from the paper, or an empty text if `row` is None."""
     if row is None:
         return ""
     return (
@@ -177,7 +177,7 @@ def _farthest(row: Row | None) -> str:
 def _cells(runs: list[Run], experiment: str, nets: Iterable[str]) -> list[Row]:
     """Return one row per target, net and number of training vectors.
 
-    Every two-layer net is compared with the paper's two-layer net, whatever its number of hidden units.
+    Every two-layer net is compared with the paper's two-layer net, regardless of the number of hidden units.
     """
     tests: dict[tuple[str, str, int], list[float]] = {}
     for run in runs:

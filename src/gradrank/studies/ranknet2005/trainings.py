@@ -1,8 +1,8 @@
 """NDCG@15 per query of the paper's methods, trained on a stored collection with several seeds.
 
 The first seed is the training of the workflow, whose scores are in results/. The jobs of the study run the trainings
-with the other seeds, and the trainings on fewer queries. Each job reads the test part only after the fit, as every
-training job does.
+with the other seeds, and the trainings on fewer queries. Like every training job, each job reads the test
+part only after the model is fitted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +33,8 @@ Step = Mapping[str, float]  # the values that a model reports for one epoch
 class Training:
     """One training of a method on every fold.
 
-    values: NDCG@15 of the queries; the key is the split. kept: the selected step of each fold. It has the values that
-    the model reported, the number of its epoch (`epoch`) and the number of trained epochs (`epochs`).
+    values: NDCG@15 of the queries; the key is the split. kept: the selected step of each fold, as a dict of the values
+    that the model reported, the number of the step's epoch (`epoch`) and the number of trained epochs (`epochs`).
     """
 
     values: Mapping[str, QueryValues]
@@ -103,9 +103,9 @@ def some_queries(part: Collection, count: int, seed: int) -> Collection:
 def kept_step(history: Sequence[Step], select_by: str) -> dict[str, float]:
     """Return the first step with the best validation value of `select_by`.
 
-    The result also has the number of its epoch (`epoch`) and the number of trained epochs (`epochs`). A model with
-    several steps per epoch reports `epoch` in each step. For other models, the number of the step is the number of the
-    epoch.
+    The result also has the number of the step's epoch (`epoch`) and the number of trained epochs (`epochs`). A model
+    with several steps per epoch reports `epoch` in each step. For other models, the number of the step is the number of
+    the epoch.
     """
     values = [step[f"vali_{select_by}"] for step in history]
     epochs = [step.get("epoch", number) for number, step in enumerate(history, start=1)]

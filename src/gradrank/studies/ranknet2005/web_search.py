@@ -18,7 +18,8 @@ from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
-# key: name of our variant; value: names of the method in Tables 4 and 6 of the paper. The order is that of Table 4.
+# The keys are our variants. The values are the names of the method in Tables 4 and 6 of the paper. The order is that of
+# Table 4.
 METHODS = {
     "table4_quad_prank": ("Quad PRank", "Quad PRank"),
     "table4_linear_prank": ("Linear PRank", "Linear PRank"),

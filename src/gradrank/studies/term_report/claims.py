@@ -24,7 +24,7 @@ from gradrank.studies.common.study import Inputs, PageSection
 
 DATASET = "mq2007"  # the only data set of the report
 METRICS = ("ndcg@15", "ndcg")  # the stated cutoff at rank 15, or the whole list
-FILES = ("five folds", "one file")  # the mean of five folds, or fold 1 only
+FILES = ("five folds", "one file")  # average over five folds, or fold 1 only
 HIGH, LOW = 0.5619, 0.5214
 # The report's RankNets, trained on all pairs for ten epochs.
 PLAIN, WITH_L2 = ("report_whole-l2=0.0", "report_whole-l2=0.01")
@@ -115,7 +115,7 @@ def _measured(inputs: Inputs) -> dict[RankedMethod, QueryValues]:
 def _row(reading: Reading, convention: str, files: str, metric: str, measured: Measured) -> Row:
     """Return the row of one reading: the claimed value compared with ours.
 
-    The row also counts how many of our other models on the same part get the same verdict.
+    The row also says how many of our other models get the same verdict on the same part.
     """
     judged = {
         ranking.model: _judge(reading.claimed, values, metric)
@@ -146,7 +146,10 @@ def _stated(rows: list[Row]) -> Table:
 
 
 def _other(rows: list[Row]) -> Table:
-    """Return the table of the other metric and of fold 1, with one column per convention."""
+    """Return the table of the comparisons that `_stated` leaves out, with one column per convention.
+
+    These are the comparisons with the other metric or with fold 1 only.
+    """
     lines: dict[tuple, Row] = {}
     for row in rows:
         key = tuple(row[name] for name in ("attribution", "method", "part", "metric", "files", "published"))
@@ -190,7 +193,7 @@ def _judged(rows: list[Row]) -> str:
 
 
 def _places(rows: Iterable[Row]) -> list[str]:
-    """Return one text per metric, part and files, such as `NDCG@15, test part, five folds (`standard`)`.
+    """Return one text per combination of metric, part and files, such as `NDCG@15, test part, five folds (`standard`)`.
 
     The conventions are in brackets.
     """

@@ -22,7 +22,7 @@ PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two charts pe
 
 
 class Net(NamedTuple):
-    """The parameters that differ between the nets of the first table."""
+    """The parameters in which the nets of the first table differ."""
 
     reading: str
     scoring: str

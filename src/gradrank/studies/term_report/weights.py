@@ -9,8 +9,8 @@ from gradrank.studies.common.means import mean_columns
 from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
-DOCUMENTS = 11  # documents of a query, one of them relevant
-PAIRS = (  # (weighted, plain): the four forms of RankSVM, and RankBoost
+DOCUMENTS = 11  # number of documents of the query; one of them is relevant
+PAIRS = (  # (weighted, plain) models: the four forms of RankSVM, then RankBoost
     ("ranksvm_ndcg", "ranksvm"),
     ("ranksvm_ndcg_l2_dual", "ranksvm_l2_dual"),
     ("ranksvm_ndcg_l1_dual", "ranksvm_l1_dual"),
