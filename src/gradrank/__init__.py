@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradrank.base.processor import pin
     from gradrank.data.text.letor import scan_letor
+    from gradrank.evaluation.estimator.ranker import Ranker, load
 
 __version__ = "0.2.0"
 
 # key: public name; value: the module that defines it
-_MODULES = {"pin": "gradrank.base.processor", "scan_letor": "gradrank.data.text.letor"}
-__all__ = ["__version__", "pin", "scan_letor"]
+_MODULES = {
+    "Ranker": "gradrank.evaluation.estimator.ranker",
+    "load": "gradrank.evaluation.estimator.ranker",
+    "pin": "gradrank.base.processor",
+    "scan_letor": "gradrank.data.text.letor",
+}
+__all__ = ["Ranker", "__version__", "load", "pin", "scan_letor"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,8 +28,9 @@ from gradrank.base.files import write_json
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.evaluate import evaluate_file
-from gradrank.evaluation.predict import Ranker, predict
+from gradrank.evaluation.predict import predict
 from gradrank.models.single_feature import SingleFeature
+from gradrank.training.trained_fold import TrainedFold
 
 METRICS = ["ndcg@5", "map"]
 NAMES = ["bm25", "f10", "f2", "f1", "page rank", "älter", "N", "x,y", "idf", "Z9"]
@@ -195,7 +196,7 @@ def results_of(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     if not is_text:
         table = pl.read_parquet(path) if path.suffix == ".parquet" else None
         if table is not None:
-            scores = Ranker.load(fold).predict(table.to_pandas())
+            scores = TrainedFold.load(fold).predict(table.to_pandas())
             assert np.array_equal(scores, [float(line) for line in (folder / "scores.txt").read_text().split()])
     return results
 

@@ -7,8 +7,8 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.evaluation.predict import Ranker
 from gradrank.training.job import train
+from gradrank.training.trained_fold import TrainedFold
 
 
 @pytest.mark.parametrize("model", ["single_feature", "ranknet_linear", "lambdamart"])
@@ -24,5 +24,5 @@ def test_a_pickle_in_place_of_a_model_is_refused(model, tmp_path):
         spec["files"][path.relative_to(tmp_path / "fold1").as_posix()] = sha256(path)
     write_json(tmp_path / "fold1/spec.json", spec)
     with pytest.raises(GradrankError, match="fold1"):
-        Ranker.load(tmp_path / "fold1").score(np.ones((3, 50), np.float32), np.array([0, 3]))
+        TrainedFold.load(tmp_path / "fold1").score(np.ones((3, 50), np.float32), np.array([0, 3]))
     assert not (tmp_path / "run").exists()

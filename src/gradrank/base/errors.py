@@ -8,6 +8,10 @@ class GradrankError(Exception):
     """An error that the user can fix. Its message says what is wrong, where, and how to fix it."""
 
 
+class InputError(GradrankError, ValueError):
+    """An invalid argument of `gradrank.Ranker`. scikit-learn handles it as it handles every ValueError."""
+
+
 def unknown(kind: str, name: str, valid: Iterable[str]) -> str:
     """Return the message about a name that is not in `valid`: "unknown model 'ranksmv' (did you mean 'ranksvm'?)"."""
     return f"unknown {kind} {name!r}{nearest(name, valid)}"

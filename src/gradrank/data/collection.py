@@ -37,6 +37,8 @@ class Collection:
     pair_source
         The stored pairs of these documents. If None, all pairs of documents with different grades are used (the crucial
         pairs).
+    weights
+        (n,) float64 weights of the documents, or None if all documents have the same weight.
     """
 
     features: np.ndarray = field(metadata=PER_ROW)
@@ -44,6 +46,7 @@ class Collection:
     offsets: np.ndarray = field(metadata=OFFSETS)
     qids: np.ndarray = field(metadata=PER_QUERY)
     pair_source: "PairSource | None" = field(default=None, metadata=PAIRS)
+    weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
 
     @property
     def rows(self) -> int:

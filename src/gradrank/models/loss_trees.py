@@ -36,6 +36,8 @@ P = TypeVar("P", bound=LossTreesParams)
 class LossTrees(WrappedBoostedTrees[P]):
     """Boosted trees that are fitted to the result of `derivatives`. Queries can have any number of documents."""
 
+    uses_weights = False
+
     @classmethod
     def uses_seed(cls, params: P) -> bool:
         return params.draws > 0 or super().uses_seed(params)

@@ -18,14 +18,15 @@ from gradrank.base.files import sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
 from gradrank.base.stamps import mismatches, write_stamp
-from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
+from gradrank.training.fit import fit, resolve
+from gradrank.training.history import History
 from gradrank.training.members import copy_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
-from gradrank.training.registry import get_model, missing_packages, models
-from gradrank.training.score_checks import InvalidScores, check_scores
+from gradrank.training.registry import models
+from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
 
@@ -52,7 +53,7 @@ def train(
     member is not trained, or the model returns invalid scores.
     """
     started = time.perf_counter()
-    cls, resolved = _resolve(model, params)
+    cls, resolved = resolve(model, params)
     stored = StoredCollection.open(data)
     splits = stored.fold(fold)
     spec = _specification(model, stored.description, fold, resolved, seed)
@@ -71,7 +72,8 @@ def train(
         collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
         return collection
 
-    with _partial_folder(out) as partial:
+    with partial_folder(out) as partial:
+        partial.model_path.mkdir()
         test_files = _test_files(splits["test"], data, pairs)
         fit_seconds, scoring = _fit_and_score(cls, resolved, spec, read, test_files, partial)
         copy_members(member_folds, partial)
@@ -79,21 +81,7 @@ def train(
         inputs = _inputs(data, pairs if cls.needs_pairs else None, member_folds)
         made_by = {"inputs": inputs, "code": code, "versions": _versions(cls), "processor": form()}
         write_stamp(partial.spec_path, spec | made_by, reproducible_files(partial))
-        _publish(partial, FoldFolder(out))
-
-
-def _resolve(model: str, params: dict) -> tuple[type[Model], ModelParams]:
-    """Return the model class and its validated parameters, including the defaults."""
-    cls = get_model(model)
-    if missing := missing_packages(cls):
-        raise GradrankError(
-            f"{model}: needs {', '.join(missing)}, which is not installed. Fix: pip install 'gradrank[{cls.extra}]'"
-        )
-    faults: list[str] = []
-    resolved = validate(cls.Params, params, "params.", faults)
-    if not isinstance(resolved, ModelParams):
-        raise GradrankError(f"{model}: {'; '.join(faults)}")
-    return cls, resolved
+        publish(partial, FoldFolder(out))
 
 
 def _check_no_missing_values(data: Path, meta: Mapping[str, Any], model: str) -> None:
@@ -147,7 +135,7 @@ def _fit_and_score(
     with guard_test_part(test_files, spec["model"]):
         parts = {split: read(split) for split in ("train", "vali")}
         started = time.perf_counter()
-        fitted = _fit(cls, parts, params, spec["job_seed"], history)
+        fitted = fit(cls, parts["train"], parts["vali"], params, spec["job_seed"], history)
         seconds = time.perf_counter() - started
         fitted.save(folder.model_path)
     parts["test"] = read("test")
@@ -157,55 +145,19 @@ def _fit_and_score(
     return seconds, scoring
 
 
-def _fit(
-    cls: type[Model], parts: Mapping[str, Collection], params: ModelParams, seed: int, history: "History"
-) -> Model:
-    try:
-        return cls.fit(parts["train"], parts["vali"], params, seed, history)
-    except InvalidScores as error:
-        raise GradrankError(f"{cls.name}: while it was fitted: {error}") from None
-
-
 @contextmanager
-def _partial_folder(out: Path) -> Iterator[FoldFolder]:
+def partial_folder(out: Path) -> Iterator[FoldFolder]:
     """Yield a new folder next to `out` that only this process uses, and remove it at the end of the block.
 
     The folder of another process is not removed, because this process could still be running. If a killed job left
     its folder, `gradrank verify --repair` removes it.
     """
     partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
-    partial.model_path.mkdir(parents=True)
+    partial.folder.mkdir(parents=True)
     try:
         yield partial
     finally:
         shutil.rmtree(partial.folder, ignore_errors=True)
-
-
-class History:
-    """The callback of a training job. It records one row per step, and logs the latest row every few seconds.
-
-    job: name of the job in the log. every_seconds: the shortest time between two log lines.
-    """
-
-    def __init__(self, job: str, every_seconds: float = 5.0) -> None:
-        self.job, self.every = job, every_seconds
-        self.rows: list[dict[str, float]] = []
-        self.shown = time.monotonic()
-
-    def __call__(self, step: int, **values: float) -> None:
-        self.rows.append({"step": int(step), **{key: float(value) for key, value in values.items()}})
-        if time.monotonic() - self.shown >= self.every:
-            self.shown = time.monotonic()
-            shown = "  ".join(f"{key} {value:.4f}" for key, value in values.items())
-            print(f"{self.job}: step {step}  {shown}", file=sys.stderr, flush=True)
-
-    def write(self, path: Path) -> None:
-        """Write the rows as Parquet: the column `step`, then one column per value. Missing values are null."""
-        import polars as pl
-
-        names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))
-        schema = {"step": pl.Int64} | dict.fromkeys(names, pl.Float64)
-        pl.DataFrame(self.rows, schema=schema).write_parquet(path)
 
 
 def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Path) -> dict[str, float]:
@@ -226,7 +178,7 @@ def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Pa
     return {"score_seconds": round(seconds, 6), "scored_documents": documents}
 
 
-def _publish(partial: FoldFolder, out: FoldFolder) -> None:
+def publish(partial: FoldFolder, out: FoldFolder) -> None:
     """Move the contents of the finished folder `partial` into `out`, which may exist; spec.json is moved last.
 
     If `out` already contains the same result, nothing is moved. This happens if a job of a killed run ends after the
@@ -239,7 +191,8 @@ def _publish(partial: FoldFolder, out: FoldFolder) -> None:
     out.spec_path.unlink(missing_ok=True)
     shutil.rmtree(out.model_path, ignore_errors=True)
     for name in FOLD_FILES:
-        (partial.folder / name).replace(out.folder / name)
+        if (partial.folder / name).exists():
+            (partial.folder / name).replace(out.folder / name)
 
 
 def _peak_memory_mb() -> int:

@@ -68,6 +68,7 @@ class Model(ABC, Generic[P]):
     summary: ClassVar[str]  # one line for `gradrank models`: the method and its paper
     needs_pairs: ClassVar[bool] = False  # if True, `fit` reads `train.targets` or `train.pairs`, so pairs are stored
     takes_missing: ClassVar[bool] = False  # if True, the model accepts features that are NaN
+    uses_weights: ClassVar[bool] = False  # if True, `fit` uses `train.weights`; otherwise weights are refused
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of gradrank that installs `requires`
     # If True, `fit` learns from `vali`. The validation values are then biased, so `gradrank tune` rejects the model.
@@ -96,12 +97,17 @@ class Model(ABC, Generic[P]):
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
         """Train on `train`, select on `vali`, and return the model. Equal arguments give equal bytes in `save`."""
 
+    @property
+    def scores_whole_queries(self) -> bool:
+        """True if the score of a document depends on the other documents of its query."""
+        return False
+
     @abstractmethod
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) float32 features. Higher scores rank first.
 
-        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models whose scores depend on all
-        documents of the query use the offsets.
+        offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models for which
+        `scores_whole_queries` is True use the offsets.
         """
 
     @abstractmethod

@@ -16,9 +16,10 @@ from gradrank.data import reader
 from gradrank.data.reader import TrainingSchema, read_new
 from gradrank.evaluation import predict as prediction
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.predict import Ranker, predict
+from gradrank.evaluation.predict import predict
 from gradrank.evaluation.score_files import read_scores as read_run
 from gradrank.models.single_feature import SingleFeature
+from gradrank.training.trained_fold import TrainedFold
 
 WIDTH = 4
 QIDS = [7, 7, 7, 3, 12, 12, 12, 12]
@@ -176,7 +177,7 @@ def test_a_model_ranks_what_it_was_trained_on_by_the_names_of_its_features(fold,
         path.write_bytes(gzip.compress(plain.read_bytes()))
     predict(fold, path, tmp_path / "out.txt")
     assert read_scores(tmp_path / "out.txt") == expected()
-    ranker = Ranker.load(fold)
+    ranker = TrainedFold.load(fold)
     for each in (table, table.to_arrow(), table.to_pandas(), table.to_pandas().set_index("url")):
         np.testing.assert_array_equal(ranker.predict(each), expected())
     with pytest.raises(GradrankError, match=r"no column 'f10', a feature .* \(did you mean 'F10'\?\)"):
@@ -252,7 +253,7 @@ def test_a_changed_byte_of_parquet_is_refused_or_changes_a_value(fold, parquet, 
 
 def test_a_specification_that_claims_a_trillion_features_takes_no_memory_for_them(fold, tmp_path):
     write_json(fold / "spec.json", {"model": "above_mean", "features": 10**12})
-    ranker = Ranker.load(fold)
+    ranker = TrainedFold.load(fold)
     with pytest.raises(GradrankError, match="trained on 1000000000000 features"):
         ranker.predict(pd.DataFrame({"f1": [0.5], "f2": [0.5]}))
     (tmp_path / "sparse.txt").write_text("1 qid:1 3:1\n")

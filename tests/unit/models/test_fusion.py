@@ -19,13 +19,13 @@ from gradrank.base.stamps import read_sealed, write_sealed, write_stamp
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.evaluation.predict import Ranker
 from gradrank.models.fusion import comparable_scores as fusing
 from gradrank.models.fusion.comparable_scores import borda, reciprocal_rank, z_score
 from gradrank.models.fusion.stacking import cross_validated_scores, learned_weights
 from gradrank.training.job import reproducible_files, train
 from gradrank.training.registry import get_model
 from gradrank.training.selection import measure
+from gradrank.training.trained_fold import TrainedFold
 
 MEMBERS = ("single_feature", "ranksvm")
 
@@ -195,7 +195,7 @@ def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
     shutil.copytree(study / "results/fusion/fold2", tmp_path / "downloaded")
     frame = pl.read_parquet(study / "synthetic_net/part1.parquet")  # the test part of fold 2
     features = frame.select(f"f{i}" for i in range(1, 51)).to_numpy()
-    scores = Ranker.load(tmp_path / "downloaded").score(features, np.arange(0, len(frame) + 1, 10))
+    scores = TrainedFold.load(tmp_path / "downloaded").score(features, np.arange(0, len(frame) + 1, 10))
     stored = pl.read_parquet(study / "results/fusion/fold2/scores.parquet").filter(split="test")["score"]
     np.testing.assert_array_equal(scores, stored)
 

@@ -104,6 +104,10 @@ class Fusion(Model[P]):
         """Return the (n,) weighted sums of the points. points: (n, m). weights: (m,)."""
         return np.asarray(sum(weight * column for weight, column in zip(weights, points.T, strict=True)))
 
+    @property
+    def scores_whole_queries(self) -> bool:
+        return True  # the points of a member depend on the ranks or on the range of its scores in the query
+
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.added(self.points(features, offsets, self.params), self.weights)
 

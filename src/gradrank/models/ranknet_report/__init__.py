@@ -117,6 +117,10 @@ class RankNetReport(NetRanker[RankNetReportParams]):
                 )
             yield Candidate(model, loss, scores)
 
+    @property
+    def scores_whole_queries(self) -> bool:
+        return self.scoring == "row_sums"
+
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.models.ranknet_report.pair_net import difference_row_sums, siamese_row_sums
         from gradrank.training.nets.net import Net, affine, standardised

@@ -8,6 +8,7 @@ equal scores, and a permutation of the documents permutes their scores.
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class AttentionNet:
     relu(h a + h).
     """
 
+    scores_whole_queries: ClassVar[bool] = True  # by attention to the other documents of the query
     arrays: dict[str, np.ndarray]
     mean: np.ndarray
     scale: np.ndarray

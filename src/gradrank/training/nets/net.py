@@ -8,6 +8,7 @@ features, so equal documents have exactly equal scores.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Net:
     per hidden layer, or empty if there is no layer norm.
     """
 
+    scores_whole_queries: ClassVar[bool] = False
     weights: list[np.ndarray]
     biases: list[np.ndarray]
     mean: np.ndarray

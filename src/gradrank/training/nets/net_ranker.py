@@ -1,7 +1,7 @@
 """The base class of models that consist of one trained net."""
 
 from pathlib import Path
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -9,7 +9,12 @@ from gradrank.training.model import Model, P
 
 
 class TrainedNet(Protocol):
-    """A trained net that scores without torch: Net or AttentionNet."""
+    """A trained net that scores without torch: Net or AttentionNet.
+
+    scores_whole_queries: True if the output for a document depends on the other documents of its query.
+    """
+
+    scores_whole_queries: ClassVar[bool]
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
         """Return the (n, outputs) outputs for (n, d) features.
@@ -32,6 +37,10 @@ class NetRanker(Model[P]):
 
     def __init__(self, net: TrainedNet) -> None:
         self.net = net
+
+    @property
+    def scores_whole_queries(self) -> bool:
+        return self.net.scores_whole_queries
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.net.scores(features, offsets)

@@ -1,4 +1,4 @@
-"""Gradient boosting with LightGBM on one thread, with bit-identical results and gradrank's selection on validation.
+"""Gradient boosting with LightGBM, with bit-identical results and gradrank's selection on validation.
 
 LightGBM is imported inside the functions, because every command that lists the models imports this file.
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
+from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param
@@ -65,6 +66,7 @@ class BoostedTrees(Model[B]):
 
     Params = BoostingParams
     takes_missing = True
+    uses_weights = True
     ranks_queries: ClassVar[bool] = False  # if True, QUERY_LIMIT applies
     space: ClassVar[Mapping[str, Dimension]] = TREES
     published: ClassVar[Mapping[str, Any]] = LIGHTGBM
@@ -122,7 +124,7 @@ class BoostedTrees(Model[B]):
         return cls(boost(boosters, cls.combine, vali, params, callback))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        outputs = [np.asarray(booster.predict(features, num_threads=1)) for booster in self.boosters]
+        outputs = [np.asarray(booster.predict(features, num_threads=thread_count())) for booster in self.boosters]
         return self.combine(outputs)
 
     def save(self, folder: Path) -> None:
@@ -161,7 +163,7 @@ def lightgbm_settings(params: BoostingParams, seed: int) -> dict[str, Any]:
         "seed": seed,
         "deterministic": True,
         "force_row_wise": True,
-        "num_threads": 1,
+        "num_threads": thread_count(),
         "metric": "None",
         "feature_pre_filter": False,
         "verbosity": -1,
@@ -172,7 +174,8 @@ def create_booster(train: Collection, vali: Collection, target: np.ndarray, sett
     """Create a LightGBM booster with (n,) targets. It has `vali` as validation data, and no trees yet."""
     import lightgbm
 
-    data = lightgbm.Dataset(train.features, target, group=np.diff(train.offsets), params=settings)
+    sizes = np.diff(train.offsets)
+    data = lightgbm.Dataset(train.features, target, weight=train.weights, group=sizes, params=settings)
     booster = lightgbm.Booster(settings, data)
     # The labels of the validation data are zeros and not used, because `best_of` has the grades of `vali`.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")

@@ -1,0 +1,159 @@
+"""Conversion of the arguments of `gradrank.Ranker` to collections."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from gradrank.base.errors import GradrankError, InputError
+from gradrank.data.collection import Collection
+from gradrank.evaluation.rankings.arrays import ids, numbers
+from gradrank.evaluation.rankings.inputs import grades, group_rows
+
+HELD_OUT = 0.2  # share of the queries that selects the model if `fit` has no eval_set
+# key: text in an error message of scikit-learn; value: how to repair the argument
+FIXES = {
+    "Sparse": "give a dense array, such as X.toarray()",
+    "0 sample": "give at least one row",
+    "feature names": "give the columns of the training data in the same order",
+    "is expecting": "give the features of the training data",
+    "y to be passed": "give one grade per row as y",
+}
+
+
+class GroupedRows(NamedTuple):
+    """A collection, and the (q,) query ids of the caller in the order of its queries."""
+
+    collection: Collection
+    qids: np.ndarray
+
+
+class Reader:
+    """Converts the arguments of one estimator.
+
+    estimator: the estimator, which records the number and the names of its features. takes_missing: whether NaN is
+    accepted in X.
+    """
+
+    def __init__(self, estimator: BaseEstimator, takes_missing: bool) -> None:
+        self.estimator, self.takes_missing = estimator, takes_missing
+
+    def rows(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any = None, part: str = "", is_new: bool = False
+    ) -> GroupedRows:
+        """Return the rows, grouped by query, in the order of the first rows of the queries.
+
+        part: beginning of error messages. is_new: as in `features`. Raises GradrankError for an invalid argument.
+        """
+        if y is None:
+            raise GradrankError(f"{part}y: requires y to be passed, but the target y is None. Fix: give y")
+        features = self.features(X, part, is_new)
+        labels = same_length(grades(y, f"{part}y"), len(features), f"{part}y").astype(np.int32)
+        if qid is None:
+            raise GradrankError(f"{part}qid: missing. Fix: give one query id per row, such as qid=[1, 1, 2]")
+        qids, offsets, rows = group_rows(same_length(ids(qid, f"{part}qid"), len(features), f"{part}qid"))
+        weights = None if sample_weight is None else _checked_weights(sample_weight, len(features))
+        if rows is not None:
+            features, labels = features[rows], labels[rows]
+            weights = None if weights is None else weights[rows]
+        collection = Collection(features, labels, offsets, np.arange(len(qids)), weights=weights)
+        return GroupedRows(collection, qids.to_numpy())
+
+    def validation(self, eval_set: Any) -> Collection:
+        """Return the validation part from a tuple (X, y, qid). Raises GradrankError for an invalid tuple."""
+        if not isinstance(eval_set, tuple) or len(eval_set) != 3:
+            raise GradrankError("eval_set: expected a tuple (X, y, qid). Fix: give eval_set=(X_vali, y_vali, qid_vali)")
+        return self.rows(*eval_set, part="eval_set, ").collection
+
+    def features(self, X: Any, part: str = "", is_new: bool = False) -> np.ndarray:
+        """Return the (n, d) float32 features.
+
+        is_new: True to record their number and names, False to compare both with the recorded ones. Raises
+        GradrankError if X is not an array or a table of numbers, if it differs from the training data, or if a value is
+        infinite or is missing although this is not allowed.
+        """
+        if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__dataframe__"):
+            import polars as pl
+
+            X = pl.DataFrame(X)
+        try:
+            with np.errstate(over="ignore"):  # values that exceed float32 become infinite, and are refused below
+                features = np.asarray(
+                    validate_data(self.estimator, X, reset=is_new, dtype=np.float32, order="C", ensure_all_finite=False)
+                )
+        except (TypeError, ValueError) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise InputError(f"{part}X: {reason}. Fix: {_fix(reason)}") from None
+        bad = np.isinf(features) if self.takes_missing else ~np.isfinite(features)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            value = "NaN" if np.isnan(features[row, column]) else "inf, or too large for float32"
+            raise GradrankError(
+                f"{part}X: the value in row {row} and column {column}, counted from 0, is {value}, but the method "
+                f"accepts only finite numbers{' and NaN' if self.takes_missing else ''}. Fix: replace or remove it"
+            )
+        return features
+
+
+@contextmanager
+def input_errors() -> Iterator[None]:
+    """Convert a GradrankError into an InputError, which scikit-learn treats as a ValueError."""
+    try:
+        yield
+    except GradrankError as error:
+        raise InputError(str(error)) from None
+
+
+def _checked_weights(sample_weight: Any, rows: int) -> np.ndarray:
+    weights = same_length(numbers(sample_weight, "sample_weight"), rows, "sample_weight").astype(np.float64)
+    if not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.any():
+        raise GradrankError(
+            "sample_weight: a weight is negative or not finite, or all weights are zero. Fix: give positive weights"
+        )
+    return weights
+
+
+def query_weights(data: Collection) -> np.ndarray | None:
+    """Return the (q,) weights of the queries. None if the rows have no weights."""
+    if data.weights is None:
+        return None
+    weights = data.weights[data.offsets[:-1]]
+    if not np.array_equal(weights[data.query_of_row], data.weights):
+        raise GradrankError("sample_weight: differs within a query. Fix: give all rows of a query the same weight")
+    return weights
+
+
+def check_has_order(train: Collection) -> None:
+    """Raise GradrankError if no query has two documents."""
+    if int(np.diff(train.offsets).max()) == 1:
+        raise GradrankError(
+            "qid: every query has one document, so there is no order to learn. Fix: give all documents of a query the "
+            "same id"
+        )
+
+
+def held_out_queries(queries: int, seed: int) -> np.ndarray:
+    """Return a (q,) mask of the queries that are held out for the selection of the model."""
+    if queries < 2:
+        raise GradrankError(
+            "qid: there is one query, but a part of the queries is held out to select the model. Fix: give more "
+            "queries, or eval_set=(X, y, qid)"
+        )
+    mask = np.zeros(queries, dtype=bool)
+    mask[np.random.default_rng(seed).permutation(queries)[: max(1, round(HELD_OUT * queries))]] = True
+    return mask
+
+
+def same_length(values: Any, rows: int, name: str) -> Any:
+    """Return `values`. Raises GradrankError if there is not one value per row of X."""
+    if len(values) != rows:
+        raise GradrankError(f"{name}: {len(values)} values for {rows} rows of X. Fix: give one value per row")
+    return values
+
+
+def _fix(error: str) -> str:
+    """Return how to repair an argument that scikit-learn refused with this message."""
+    return next((fix for text, fix in FIXES.items() if text in error), "give an (n, d) array or table of numbers")

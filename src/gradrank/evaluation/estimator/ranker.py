@@ -1,0 +1,362 @@
+"""Ranker: every method of gradrank as a scikit-learn estimator."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gradrank.base.errors import GradrankError, InputError, nearest
+from gradrank.base.results import FoldFolder
+from gradrank.base.threads import use_threads
+from gradrank.evaluation.estimator.inputs import (
+    Reader,
+    check_has_order,
+    held_out_queries,
+    input_errors,
+    query_weights,
+    same_length,
+)
+from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.rankings.arrays import ids
+from gradrank.evaluation.rankings.inputs import group_rows
+from gradrank.training.fit import fit, resolve
+from gradrank.training.history import History
+from gradrank.training.job import partial_folder, publish
+from gradrank.training.model import ModelParams
+from gradrank.training.registry import get_model
+from gradrank.training.trained_fold import TrainedFold
+
+if TYPE_CHECKING:
+    import polars as pl
+
+METRIC, CONVENTION = "ndcg@10", "standard"  # the measure that `score` returns
+
+
+class Ranker(BaseEstimator):
+    """A method of gradrank as a scikit-learn estimator.
+
+    Parameters
+    ----------
+    method
+        The name of a method, such as "lambdamart" or "ranksvm". `gradrank.models()` lists them.
+    random_state
+        The seed: an integer, a NumPy RandomState, or None for a different seed at each `fit`. A training job of the
+        workflow has the seed `job_seed` of its spec.json.
+    n_jobs
+        The number of threads for training and scoring. None means 1. Last digits can depend on it.
+    **params
+        Parameters of the method. The others have their defaults. `gradrank.models("lambdamart")` lists them.
+
+    Attributes
+    ----------
+    n_features_in_
+        The number of features.
+    feature_names_in_
+        The (d,) names of the features, if X was a data frame with text as column names.
+    held_out_qid_
+        The ids of the queries that `fit` held out to select the model. Empty if `fit` had an eval_set.
+    history_
+        A Polars frame with one row per training step and the values that the method reported.
+    seed_
+        The seed that was used.
+
+    Raises
+    ------
+    GradrankError
+        If the method or a parameter is unknown. The other methods raise it for invalid data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gradrank import Ranker
+    >>> X = np.random.default_rng(0).normal(size=(400, 3))
+    >>> y = np.clip(np.round(X[:, 0] + 1), 0, 4).astype(int)
+    >>> qid = np.repeat(np.arange(40), 10)
+    >>> ranker = Ranker("regression", random_state=1).fit(X, y, qid=qid)
+    >>> ranker.predict(X[:10], qid=qid[:10]).argmax() == X[:10, 0].argmax()
+    np.True_
+    """
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    # `qid` is passed on by Pipeline, GridSearchCV and cross_validate if metadata routing is enabled.
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+    __metadata_request__predict: ClassVar = {"qid": True}
+
+    def __init__(
+        self,
+        method: str = "lambdamart",
+        *,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        **params: Any,
+    ) -> None:
+        _check_names(method, params)
+        self.method = method
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self._method_params = params
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters: method, random_state, n_jobs, and those of the method, including defaults."""
+        fields = get_model(self.method).Params.model_fields
+        defaults = {name: field.get_default() for name, field in fields.items()}
+        first = {"method": self.method, "random_state": self.random_state, "n_jobs": self.n_jobs}
+        return first | defaults | self._method_params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and return the estimator. If the method changes, its other parameters have their defaults."""
+        first = {name: params.pop(name) for name in ("method", "random_state", "n_jobs") if name in params}
+        method = first.get("method", self.method)
+        changed = self._method_params | params if method == self.method else params
+        _check_names(method, changed)
+        self._method_params = changed
+        for name, value in first.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        fields = get_model(self.method).Params.model_fields
+        defaults = {"random_state": None, "n_jobs": None} | {name: f.get_default() for name, f in fields.items()}
+        shown = {name: value for name, value in self.get_params().items() if value is not defaults.get(name, value)}
+        text = ", ".join([repr(self.method), *(f"{name}={value!r}" for name, value in shown.items())])
+        return f"Ranker({text if len(text) <= N_CHAR_MAX else text[:N_CHAR_MAX] + '...'})"
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        eval_set: tuple[Any, Any, Any] | None = None,
+    ) -> Self:
+        """Train the method, and return the estimator.
+
+        Parameters
+        ----------
+        X
+            (n, d) features: a NumPy array, or a Polars, pandas or Arrow table. They are converted to float32. NaN is a
+            missing value, which some methods accept.
+        y
+            (n,) relevance grades, integers from 0.
+        qid
+            (n,) query ids, integers or text. The rows of a query need not be next to each other.
+        sample_weight
+            (n,) weights of the documents. Methods that cannot use weights refuse them.
+        eval_set
+            Validation data as a tuple (X, y, qid). They select the model, for example the number of trees. If None, a
+            fifth of the queries is held out (attribute `held_out_qid_`).
+
+        Raises
+        ------
+        GradrankError
+            If an argument is invalid, or if the method cannot be trained on the data.
+        """
+        with input_errors():
+            cls, params = resolve(self.method, {name: _plain(value) for name, value in self._method_params.items()})
+            if members := cls.members(params):
+                raise GradrankError(
+                    f"method: {self.method} combines the scores of {', '.join(members)}, which must be trained first. "
+                    "Fix: train it in a workflow, and load the fold with gradrank.load"
+                )
+            reader = Reader(self, cls.takes_missing)
+            train = reader.rows(X, y, qid, sample_weight, is_new=True)
+            check_has_order(train.collection)
+            seed = self._seed()
+            if eval_set is None:
+                is_held_out = held_out_queries(train.collection.queries, seed)
+                parts = [train.collection.select_queries(chosen) for chosen in (~is_held_out, is_held_out)]
+                held_out = train.qids[is_held_out]
+            else:
+                parts = [train.collection, reader.validation(eval_set)]
+                held_out = train.qids[:0]
+            history = History(self.method, every_seconds=np.inf)
+            with use_threads(self.n_jobs or 1):
+                model = fit(cls, parts[0], parts[1], params, seed, history)
+        self.fold_ = TrainedFold(model, self._specification(params, seed))
+        self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
+        return self
+
+    def _specification(self, params: ModelParams, seed: int) -> dict[str, Any]:
+        """Return the entries of spec.json, as a training job writes them, as far as they apply to arrays."""
+        spec = {"model": self.method, "params": params.model_dump(mode="json"), "features": self.n_features_in_}
+        spec |= {"names": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
+        return spec | {"missing": "keep", "seed": seed, "job_seed": seed}
+
+    def predict(self, X: Any, *, qid: Any = None) -> np.ndarray:
+        """Return (n,) float64 scores in the order of the rows. A higher score is a better rank within the query.
+
+        Parameters
+        ----------
+        X
+            (n, d) features, as in `fit`.
+        qid
+            (n,) query ids. Required only for methods that score the documents of a query together.
+
+        Raises
+        ------
+        GradrankError
+            If an argument is invalid.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self)
+        with input_errors():
+            features = Reader(self, self.fold_.model.takes_missing).features(X)
+            if qid is None:
+                if self.fold_.model.scores_whole_queries:
+                    raise GradrankError(
+                        f"qid: missing, but {self.method} scores the documents of a query together. Fix: give qid"
+                    )
+                return self._scored(features, np.array([0, len(features)]))
+            _, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(features), "qid"))
+            if rows is None:
+                return self._scored(features, offsets)
+            scores = np.empty(len(features))
+            scores[rows] = self._scored(features[rows], offsets)
+            return scores
+
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean NDCG@10 over queries under the convention `standard`.
+
+        The convention has the gain 2^y - 1 and the discount 1/log2(rank + 1). A query without relevant documents has
+        the value 0. Equal scores are ranked in the order of the rows. Other measures:
+        `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
+
+        X, y, qid: as in `fit`. sample_weight: (n,) weights, equal within each query, by which the queries count.
+        """
+        check_is_fitted(self)
+        with input_errors():
+            data = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid, sample_weight).collection
+            scores = self._scored(data.features, data.offsets)
+            values = compute([METRIC], scores, data.labels, data.offsets, CONVENTION)[METRIC]
+            return float(np.average(values, weights=query_weights(data)))
+
+    def save(self, folder: Path | str) -> None:
+        """Write the trained model into a folder, in the format of results/<dataset>/<model>/fold<k>.
+
+        An earlier model in the folder is replaced. `gradrank predict --model` and `gradrank.load` read the folder.
+        Raises GradrankError if the folder exists and contains something else.
+        """
+        check_is_fitted(self)
+        out = FoldFolder(Path(folder))
+        if out.folder.exists() and not out.finished and any(out.folder.iterdir()):
+            raise InputError(f"{folder}: contains other files. Fix: give a new or empty folder")
+        with partial_folder(out.folder) as partial:
+            self.history_.write_parquet(partial.history_path)
+            self.fold_.save(partial)
+            publish(partial, out)
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Self:
+        """Return the ranker in a folder: one that `save` wrote, or a fold that a workflow trained.
+
+        Raises GradrankError if the folder contains no trained model, is damaged or was edited.
+        """
+        fold = TrainedFold.load(folder)
+        files = FoldFolder(Path(folder))
+        history = files.history() if files.history_path.is_file() else History(fold.model.name).frame()
+        return cls._of(fold, history)
+
+    @classmethod
+    def _of(cls, fold: TrainedFold, history: "pl.DataFrame") -> Self:
+        spec = fold.spec
+        params = get_model(spec["model"]).Params(**spec.get("params", {}))  # tuples, which JSON stores as lists
+        values = {name: getattr(params, name) for name in spec.get("params", {})}
+        ranker = cls(spec["model"], random_state=spec.get("job_seed"), **values)
+        ranker.fold_, ranker.history_, ranker.seed_ = fold, history, spec.get("job_seed")
+        ranker.n_features_in_, ranker.held_out_qid_ = fold.schema.width, np.array([])
+        if fold.schema.names:
+            ranker.feature_names_in_ = np.array(fold.schema.names, dtype=object)
+        return ranker
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickle: the attributes, with the model as the content of the files of `save`."""
+        state: dict[str, Any] = {**super().__getstate__()}  # pyright: ignore[reportGeneralTypeIssues, reportAssignmentType] - typed as object
+        if "fold_" in state:
+            with tempfile.TemporaryDirectory() as folder:
+                self.fold_.save(FoldFolder(Path(folder)))
+                paths = [path for path in Path(folder).rglob("*") if path.is_file()]
+                state["fold_"] = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files = state.get("fold_")
+        super().__setstate__({name: value for name, value in state.items() if name != "fold_"})
+        if files is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in files.items():
+                    path = Path(folder) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+                self.fold_ = TrainedFold.load(folder)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.allow_nan = get_model(self.method).takes_missing
+        return tags
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            if not 0 <= self.random_state < 2**31:
+                raise GradrankError(
+                    f"random_state: {self.random_state} is out of range. Fix: give an integer from 0 to {2**31 - 1}"
+                )
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _scored(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        with use_threads(self.n_jobs or 1):
+            return self.fold_.score(features, offsets)
+
+
+def load(folder: Path | str) -> Ranker:
+    """Return the trained ranker in a folder.
+
+    folder: a folder that `Ranker.save` wrote, or a fold of a workflow, such as results/mq2007/lambdamart/fold1. Raises
+    GradrankError if the folder contains no trained model, is damaged or was edited.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import gradrank
+    >>> X, y, qid = np.arange(12.0).reshape(12, 1), np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
+    >>> folder = tempfile.mkdtemp()
+    >>> gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid).save(folder)
+    >>> gradrank.load(folder).predict(X[:3]).argsort()
+    array([0, 1, 2])
+    """
+    return Ranker.load(folder)
+
+
+def _check_names(method: Any, params: Mapping[str, Any]) -> None:
+    """Raise InputError if there is no such method, or if the method lacks one of the parameters."""
+    if not isinstance(method, str):
+        raise InputError(
+            f"method: expected the name of a method, found {method!r}. Fix: give a name of gradrank.models()"
+        )
+    with input_errors():
+        valid = get_model(method).Params.model_fields
+    for name in params:
+        if name not in valid:
+            raise InputError(
+                f"{name}: {method} has no such parameter{nearest(name, [*valid, 'random_state', 'n_jobs'])}. Fix: "
+                f"correct the name; gradrank.models({method!r}) lists the parameters"
+            )
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter without NumPy types, which parameter grids often contain."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return value

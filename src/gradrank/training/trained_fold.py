@@ -1,0 +1,125 @@
+"""A trained fold in memory, with the description of its training data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.results import MODEL, SPEC, FoldFolder
+from gradrank.base.stamps import CHECKSUM, write_stamp
+from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
+from gradrank.training.members import copied_members, member_features
+from gradrank.training.model import Model
+from gradrank.training.registry import get_model
+from gradrank.training.score_checks import check_scores
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+RETRAIN = "Fix: train the fold again or restore the folder; it is damaged or was edited"
+STAMP_KEYS = ("schema", "files", CHECKSUM)  # the entries of spec.json that `write_stamp` adds
+
+
+class TrainedFold:
+    """A trained fold that scores documents.
+
+    model: the model. spec: the entries of spec.json, without checksums. schema: the number, names and form of the
+    features in the training data. members: the folds of the member models if the model combines the scores of other
+    models, else empty.
+    """
+
+    def __init__(self, model: Model, spec: Mapping[str, Any], members: Sequence["TrainedFold"] = ()) -> None:
+        self.model, self.members = model, members
+        self.spec = {key: value for key, value in spec.items() if key not in STAMP_KEYS}
+        self.schema = TrainingSchema.of(spec)
+
+    @classmethod
+    def load(cls, fold: Path | str) -> "TrainedFold":
+        """Load a fold: results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/.
+
+        Raises GradrankError if the folder is not a trained fold, is damaged or was edited.
+        """
+        folder = FoldFolder(Path(fold))
+        if not folder.finished or not folder.model_path.is_dir():
+            raise GradrankError(
+                f"{fold}: not a trained model; expected a folder with {SPEC} and {MODEL}/, such as "
+                "results/mq2007/ranksvm/fold1"
+            )
+        spec = folder.spec()
+        try:
+            TrainingSchema.of(spec)
+            name, files = str(spec["model"]), spec.get("files", {})
+            model_files = [folder.folder / path for path in files if path.startswith(f"{MODEL}/")]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise GradrankError(f"{folder.spec_path}: not a model's specification ({error!r}). {RETRAIN}") from None
+        for path in model_files:
+            folder.check(path)
+        members = [cls.load(member.folder) for member in copied_members(folder)]
+        return cls(_load_model(name, folder), spec, members)
+
+    def save(self, folder: FoldFolder) -> None:
+        """Write model/ and spec.json into an existing folder without these files. `load` reads them."""
+        folder.model_path.mkdir(exist_ok=True)
+        self.model.save(folder.model_path)
+        for number, member in enumerate(self.members, start=1):
+            folder.member(number).folder.mkdir(parents=True)
+            member.save(folder.member(number))
+        files = (path for path in folder.folder.rglob("*") if path.is_file())
+        write_stamp(folder.spec_path, self.spec, files)
+
+    def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
+
+        Raises GradrankError for a feature that is not finite, and if the model returns invalid scores. A missing value
+        (nan) is allowed if the model accepts missing values.
+        """
+        features = np.ascontiguousarray(features, dtype=np.float32)
+        if self.members:
+            features = member_features([member.score(features, offsets) for member in self.members])
+        bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            name = "" if self.members else self.schema.shown(column)
+            allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
+            value = f"feature {column + 1}{name} is {features[row, column]} in a row"
+            raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
+        return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
+
+    def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
+        """Return (n,) scores of a table whose columns have the names of the training features; called by MLflow.
+
+        A table without a column of query ids counts as one query. Raises GradrankError for missing or malformed
+        columns.
+        """
+        reading = read_new(_polars(table), self.schema, roles=())
+        return np.concatenate([self.score(batch.features, batch.offsets) for batch in batches(reading)])
+
+
+def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
+    """Return the table as a Polars table without its index."""
+    import polars as pl
+    import pyarrow as pa
+
+    if isinstance(table, pl.DataFrame):
+        return table
+    frame = table.to_pandas() if isinstance(table, pa.Table) else table
+    names = [str(name) for name in frame.columns]
+    if len({*names}) < len(names):
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise GradrankError(f"{FRAME}: {names.count(repeated)} columns are called {repeated!r}")
+    try:
+        return pl.from_pandas(frame.set_axis(names, axis="columns"))
+    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise GradrankError(f"{FRAME}: a column has mixed types: {str(error).splitlines()[0]}") from None
+
+
+def _load_model(name: str, fold: FoldFolder) -> Model:
+    cls = get_model(name)
+    try:
+        return cls.load(fold.model_path)
+    except Exception as error:  # each library raises its own types of error
+        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}). {RETRAIN}") from error
