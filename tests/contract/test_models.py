@@ -204,6 +204,16 @@ def test_scores_do_not_depend_on_other_queries(cls):
 
 
 @every_model
+def test_scores_without_query_ids_are_those_with_query_ids_unless_the_model_scores_whole_queries(cls):
+    test = random_part(3, sizes=(12, 1, 7, 20))
+    without = fitted(cls).score(test.features, np.array([0, test.rows]))
+    if not fitted(cls).scores_whole_queries:
+        np.testing.assert_allclose(without, score(fitted(cls), test), rtol=1e-6, atol=1e-9)
+    else:
+        assert not np.allclose(without, score(fitted(cls), test), rtol=1e-3)
+
+
+@every_model
 def test_scores_follow_the_documents(cls):
     test = random_part(3, sizes=(12, 1, 7, 20))
     rng = np.random.default_rng(0)
