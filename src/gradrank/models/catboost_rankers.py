@@ -15,6 +15,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
+from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
@@ -80,7 +81,7 @@ class YetiRank(Model[CatBoostParams]):
                 "loss_function": cls.loss_function(params),
                 "iterations": params.rounds,
                 "random_seed": seed,
-                "thread_count": 1,
+                "thread_count": thread_count(),
                 "allow_writing_files": False,  # otherwise CatBoost writes catboost_info/ to the working folder
                 "logging_level": "Silent",
             }
@@ -92,13 +93,13 @@ class YetiRank(Model[CatBoostParams]):
             raise GradrankError(
                 f"{cls.name}: CatBoost failed: {error}. Fix: check the data and the parameters {', '.join(settings)}"
             ) from None
-        staged = enumerate(trees.staged_predict(vali.features, thread_count=1), start=1)
+        staged = enumerate(trees.staged_predict(vali.features, thread_count=thread_count()), start=1)
         prefixes = (Candidate(number, scores=scores) for number, scores in staged)
         trees.shrink(ntree_end=best_of(prefixes, vali, params.select_by, callback).kept)
         return cls(trees)
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        return self.trees.predict(features, thread_count=1)
+        return self.trees.predict(features, thread_count=thread_count())
 
     def save(self, folder: Path) -> None:
         metadata = self.trees.get_metadata()

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
+from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
@@ -72,10 +73,10 @@ class XGBoostNDCG(Model[XGBoostParams]):
                 f"{HIGHEST}. Fix: map the grades to 0 to {HIGHEST}"
             )
         settings = params.model_dump(exclude={"rounds", "patience", "select_by"})
-        settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": 1, "tree_method": "hist"}
-        data = xgboost.DMatrix(train.features, train.labels, nthread=1)
+        settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": thread_count(), "tree_method": "hist"}
+        data = xgboost.DMatrix(train.features, train.labels, nthread=thread_count())
         data.set_group(np.diff(train.offsets))
-        held_out = xgboost.DMatrix(vali.features, nthread=1)
+        held_out = xgboost.DMatrix(vali.features, nthread=thread_count())
         booster = xgboost.Booster(settings, [data, held_out])  # the booster caches its predictions for both data sets
 
         def rounds() -> Iterator[Candidate]:
@@ -88,7 +89,7 @@ class XGBoostNDCG(Model[XGBoostParams]):
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from xgboost import DMatrix
 
-        return self.booster.predict(DMatrix(features, nthread=1)).astype(np.float64)
+        return self.booster.predict(DMatrix(features, nthread=thread_count())).astype(np.float64)
 
     def save(self, folder: Path) -> None:
         with atomic(folder / "trees.ubj") as partial:
@@ -98,4 +99,4 @@ class XGBoostNDCG(Model[XGBoostParams]):
     def load(cls, folder: Path) -> Self:
         from xgboost import Booster
 
-        return cls(Booster({"nthread": 1}, model_file=bytearray((folder / "trees.ubj").read_bytes())))
+        return cls(Booster({"nthread": thread_count()}, model_file=bytearray((folder / "trees.ubj").read_bytes())))

@@ -170,6 +170,33 @@ def test_equal_parameters_give_the_scores_of_lightgbm(data, stored):
     assert np.array_equal(ranker.predict(X), direct.predict(X, raw_score=True))
 
 
+def test_equal_parameters_give_the_scores_of_xgboost(data, stored):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, qid = data
+    params = {"learning_rate": 0.1, "max_depth": 3, "min_child_weight": 1.0, "subsample": 1.0, "reg_lambda": 1.0}
+    ranker = Ranker("xgboost_ndcg", random_state=4, rounds=20, patience=20, **params)
+    ranker.fit(X, y, qid=qid, eval_set=arrays(stored, "vali"))
+    best = int(ranker.history_["vali_ndcg@10"].arg_max()) + 1
+    direct = xgboost.XGBRanker(
+        objective="rank:ndcg", n_estimators=best, random_state=4, n_jobs=1, tree_method="hist", **params
+    ).fit(X, y, qid=qid)
+    assert np.array_equal(ranker.predict(X), direct.predict(X).astype(np.float64))
+
+
+def test_equal_parameters_give_the_scores_of_catboost(data, stored):
+    catboost = pytest.importorskip("catboost")
+    X, y, qid = data
+    params = {"learning_rate": 0.1, "depth": 3, "l2_leaf_reg": 3.0}
+    ranker = Ranker("querysoftmax", random_state=4, rounds=20, **params)
+    ranker.fit(X, y, qid=qid, eval_set=arrays(stored, "vali"))
+    best = int(ranker.history_["vali_ndcg@10"].arg_max()) + 1
+    direct = catboost.CatBoostRanker(
+        loss_function="QuerySoftMax", iterations=20, random_seed=4, thread_count=1, verbose=False,
+        allow_writing_files=False, **params
+    ).fit(catboost.Pool(X, y, group_id=qid))  # fmt: skip
+    assert np.array_equal(ranker.predict(X), direct.predict(X, ntree_end=best))
+
+
 def test_weights_are_those_of_lightgbm_and_are_refused_by_other_methods(data):
     X, y, qid = data
     weights = np.where(qid % 2 == 0, 2.0, 0.5)
