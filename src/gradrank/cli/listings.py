@@ -106,9 +106,10 @@ def list_datasets() -> None:
 def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterator[str]:
     """Yield the BibTeX entries of methods and data sets, each entry once, with the names that cite it.
 
-    names: registered models, or variants of the file `params`. If there are no names and no datasets, the entries of
-    this package and of everything that `run` in `params` names are yielded. A comment is yielded for a name without
-    publication and for a publication without entry. Raises GradrankError for an unknown name.
+    names: registered models, or variants of the file `params`. If `names` and `datasets` are empty, the entries of this
+    package and of all methods and data sets that `run` in `params` selects are yielded. A comment is yielded for a name
+    without a publication, and for a publication without an entry in references.bib. Raises GradrankError for an unknown
+    name.
     """
     used: dict[str, list[str]] = {}
     if not names and not datasets:

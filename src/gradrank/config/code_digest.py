@@ -45,12 +45,11 @@ STAGES: dict[str, tuple[str, ...]] = {
     "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
     "study": ("gradrank.studies.common.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
-    # The page about methods lists the losses of the nets.
     "report": (
         "gradrank.report.document",
         "report/pages/*.[!p]*",
         "evaluation/literature/*.bib",
-        "training/losses/*.py",
+        "training/losses/*.py",  # the page Methods names every loss in this folder
     ),
     "collect": ("gradrank.provenance.collect",),
     "track": ("gradrank.tracking.runs", "gradrank.evaluation.predict"),

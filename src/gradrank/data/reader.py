@@ -250,7 +250,7 @@ def read_new(
     roles
         The roles that a table must have.
 
-    Raises GradrankError if a feature is missing, and if the model was not trained on one of the features.
+    Raises GradrankError if the data lack a feature of the model, or have a feature that the model was not trained on.
     """
     if isinstance(data, pl.DataFrame) or is_table(_existing(data)):
         where = FRAME if isinstance(data, pl.DataFrame) else data

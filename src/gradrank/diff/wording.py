@@ -20,7 +20,7 @@ METHOD = (
 
 SEEDS = (
     " For methods with several seeds, values are means over seeds, and intervals also cover the seeds. Within seeds: "
-    "the difference is no larger than the differences that other seeds alone make in 95% of cases."
+    "the difference lies in the 95% interval of the differences that seeds alone cause."
 )
 
 # For methods that did not change. key: the set of verdicts over all metrics; value: the sentence on such methods

@@ -42,11 +42,12 @@ class Check(NamedTuple):
 def verify(settings: RunSettings, results: Path, data: Path) -> Iterator[Check]:
     """Yield the outcomes for every stamp and every record. data: the folder with raw/, parquet/ and pairs/.
 
-    Raises GradrankError if there are no results, or if the imported package is not the one of this checkout.
+    Raises GradrankError if there are no results, or if the imported package is not the one in this checkout.
     """
     if Path("src/gradrank").is_dir() and not PACKAGE.samefile("src/gradrank"):
         raise GradrankError(
-            f"{PACKAGE}: this gradrank is not the one of this checkout. Fix: run `.venv/bin/gradrank verify` here"
+            f"{PACKAGE}: the imported gradrank is not the one in this checkout. Fix: run "
+            "`.venv/bin/gradrank verify` here"
         )
     root, paths = Results(results), stamps(results, data)
     if not paths:

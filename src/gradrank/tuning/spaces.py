@@ -63,7 +63,7 @@ def space_of(cls: type[Model]) -> Mapping[str, Dimension]:
 
 
 def first_configuration(cls: type[Model]) -> dict[str, Any]:
-    """Return the parameters of configuration 0: those in `published`, and the middle value of every other grid."""
+    """Return the parameters of configuration 0: those in `published`, and the middle value of each remaining grid."""
     published = dict(cls.published)
     middles = {name: sorted(grid)[len(grid) // 2] for name, grid in own_grids(cls).items() if name not in published}
     return {name: _as_list(cls, name, value) for name, value in (middles | published).items()}

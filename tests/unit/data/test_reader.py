@@ -99,9 +99,12 @@ def test_refused(tmp_path, content, reason):
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"ignore": ("relevance2",)}, r"no column 'relevance2', which is declared \(did you mean 'Relevance2'\?\)"),
-        ({"keep": ("b",)}, "no column 'b', which is declared"),
-        ({"query": "qids"}, r"no column 'qids', which is declared \(did you mean 'qid'\?\)"),
+        (
+            {"ignore": ("relevance2",)},
+            r"no column 'relevance2', although it is declared \(did you mean 'Relevance2'\?\)",
+        ),
+        ({"keep": ("b",)}, "no column 'b', although it is declared"),
+        ({"query": "qids"}, r"no column 'qids', although it is declared \(did you mean 'qid'\?\)"),
         ({"label": "qid"}, "no query column"),
         ({"label": "a", "ignore": ("a",)}, "column 'a' is declared twice"),
     ],

@@ -75,7 +75,7 @@ def copy(members: Iterable[Member], folder: Path, place: Callable[[str], str | N
         if target is None:
             continue
         if target in written:
-            raise GradrankError(f"{folder}: two files for {target}, the second is {name}. Fix: delete one of them")
+            raise GradrankError(f"{folder}: two files for {target}; the second is {name}. Fix: delete one of them")
         path, digest = folder / target, hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with open_member() as source, path.open("wb") as out:

@@ -184,8 +184,8 @@ def _column_of(
     # With `required.features`, the column may be declared for the training data only, and new data may lack it.
     if declared and required.features is None:
         raise GradrankError(
-            f"{where}: no column {declared!r}, which is declared as the {role} column{_near(declared, names)}; found "
-            f"{_listed(names)}. Fix: declare one of these"
+            f"{where}: no column {declared!r}, although it is declared as the {role} column{_near(declared, names)}; "
+            f"found {_listed(names)}. Fix: declare one of these"
         )
     excluded = {*columns.ignore, *declared_features, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
     candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
@@ -249,7 +249,7 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
     for name in columns.named():
         if name not in names:
             raise GradrankError(
-                f"{next(iter(files))}: no column {name!r}, which is declared{_near(name, names)}; found "
+                f"{next(iter(files))}: no column {name!r}, although it is declared{_near(name, names)}; found "
                 f"{_listed(names)}. Fix: write the name as it is in the file"
             )
 

@@ -1,7 +1,7 @@
 """Coordinate ascent (Metzler & Croft 2007): a linear ranker whose weights are changed one at a time to raise a measure.
 
-The step sizes and the tolerance are those of RankLib. The search is restarted several times, and the weights after the
-best pass of all restarts are selected on validation.
+The step sizes and the tolerance are those of RankLib. The search is restarted several times. Of the weights after each
+pass of each start, those with the best validation value are kept.
 """
 
 from collections.abc import Iterator

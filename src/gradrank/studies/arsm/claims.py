@@ -49,7 +49,7 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
 
 
 def _top(measured: Measured) -> Table:
-    """Return the table of tests of ARSM-L2R against each other method at the top ranks.
+    """Return the table of tests of ARSM-L2R against every other method, at the top ranks.
 
     The table also shows the published differences.
     """

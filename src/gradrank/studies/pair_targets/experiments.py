@@ -149,11 +149,11 @@ def divergence(targets: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]]:
-    """Train RankNet with features on pairs with each kind of target in KINDS.
+    """Train RankNet with features, once for each kind of target in KINDS and each number of pairs in `sizes`.
 
-    Returns one row per kind and number of pairs. `right` is the percentage of new pairs in the true order. `error` is
-    the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of validation pairs. The
-    validation pairs have the same kind of target as the training pairs, and the same number.
+    Returns one row per kind and number of pairs. `right` is the percentage of new pairs that RankNet puts in the true
+    order. `error` is the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of
+    validation pairs. The validation pairs have the same kind of target as the training pairs, and the same number.
     """
     truth = rng.normal(size=FEATURES)
     truth *= SPREAD / np.sqrt(

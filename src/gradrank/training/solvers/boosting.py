@@ -34,7 +34,7 @@ TREES: dict[str, Dimension] = {
     "feature_fraction": Uniform(0.3, 1.0, "LightGBM's 1 and below"),
     "bagging_fraction": Uniform(0.5, 1.0, "LightGBM's 1 and below"),
 }
-# LightGBM's defaults for the parameters whose defaults here were chosen on MQ2007.
+# LightGBM's own defaults, for the parameters whose defaults in gradrank were chosen on MQ2007.
 LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20, "bagging_fraction": 1.0}
 
 
