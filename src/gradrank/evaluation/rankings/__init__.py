@@ -1,1 +1,0 @@
-"""Evaluation and comparison of rankings that are given as arrays or files."""
