@@ -3,11 +3,10 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar
 
+from gradrank.base.numbers import NONE, is_missing, number, p_value
 from gradrank.report.tables.verdicts import MARKS
 
-NONE, MINUS = "–", "\N{MINUS SIGN}"
 TEXT, P, VERDICT = "", "p", "verdict"  # column forms in addition to the format specifications of `format`
-LEAST_P = 1e-4
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -24,22 +23,7 @@ def format_value(value: Any, form: str, minus: str = "-") -> str:
         return p_value(value)
     if form == VERDICT:
         return f"{MARKS[value]} {value}" if value else ""
-    return value if form == TEXT else format(value, form).replace("-", minus)
-
-
-def is_missing(value: Any) -> bool:
-    """Return True for None and nan."""
-    return value is None or value != value
-
-
-def number(value: float | None, form: str = ".4f") -> str:
-    """Return a number as text with a typographic minus sign."""
-    return format_value(value, form, MINUS)
-
-
-def p_value(p: float | None) -> str:
-    """Return a p value as text: `0.0123` or `<0.0001`."""
-    return f"<{LEAST_P:.4f}" if p is not None and p < LEAST_P else number(p)
+    return value if form == TEXT else number(value, form, minus)
 
 
 def setting(value: Any) -> str:

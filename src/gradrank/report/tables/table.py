@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank.base.files import atomic
+from gradrank.base.text_tables import pipe_table
 from gradrank.report.tables.numbers import TEXT, VERDICT, format_value
 
 if TYPE_CHECKING:
@@ -200,9 +201,3 @@ def pivot(
         heads[texts[across]] = None
         cells.setdefault(tuple(texts[key] for key in lines), {})[texts[across]] = row
     return list(heads), cells
-
-
-def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return cells as a Markdown table: the first column left-aligned, the others right-aligned."""
-    lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
