@@ -84,7 +84,7 @@ def paired_t(a: np.ndarray, b: np.ndarray) -> float:
     """
     from scipy.stats import ttest_1samp
 
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     if len(gaps) < 2:
         return np.nan
     if np.all(gaps == gaps[0]):  # if so, t is 0/0 or infinite
@@ -102,7 +102,7 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     """
     from scipy.stats import wilcoxon as signed_rank
 
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     gaps = gaps[gaps != 0]
     if not len(gaps):
         return 1.0
@@ -111,9 +111,39 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
 
 
+def effect_size(a: np.ndarray, b: np.ndarray) -> float:
+    """Return Cohen's d_z: the mean of a - b divided by its standard deviation over queries. a, b: (q,) values.
+
+    The result is nan for fewer than two queries, and if the difference is the same on every query. Source: Cohen 1988.
+    """
+    gaps = differences(a, b)
+    if len(gaps) < 2 or np.all(gaps == gaps[0]):
+        return np.nan
+    return float(np.mean(gaps) / np.std(gaps, ddof=1))
+
+
+def equivalence(a: np.ndarray, b: np.ndarray, margin: float) -> float:
+    """Return the p value of two one-sided paired t tests (Schuirmann 1987). a, b: (q,) values.
+
+    The null hypothesis is that the mean of a - b is at most -margin or at least margin. A small p value therefore
+    supports that the means differ by less than the margin. p is the larger of the p values of the two tests, and nan
+    for fewer than two queries.
+    """
+    from scipy.stats import t
+
+    gaps = differences(a, b)
+    if len(gaps) < 2:
+        return np.nan
+    mean, spare = float(np.mean(gaps)), margin - abs(float(np.mean(gaps)))
+    if np.all(gaps == gaps[0]):
+        return 0.0 if abs(mean) < margin else 1.0
+    error = float(np.std(gaps, ddof=1)) / np.sqrt(len(gaps))
+    return float(t.sf(spare / error, len(gaps) - 1))
+
+
 def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
     """Return three numbers of queries: where a is better than, equal to and worse than b. a, b: (q,) values."""
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
 
@@ -124,10 +154,10 @@ def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int =
     mean of a minus the mean of b. A resampled query keeps the weight of its fold. seed: seed of the resampling.
     """
     defined = ~np.isnan(a - b)
-    gaps, weights = _differences(a, b), _fold_weights(folds[defined])
+    gaps, weights = differences(a, b), _fold_weights(folds[defined])
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
-    low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
+    low, high = _percentiles(resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
     return Interval(_weighted_mean(gaps, weights), low, high)
 
 
@@ -140,6 +170,29 @@ def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOO
     wins, ties, losses = win_tie_loss(a, b)
     gap = mean_difference(a, b, folds, seed)
     return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
+
+
+def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a - b for the queries where both are defined.
+
+    The differences are rounded to 12 decimals, so that rounding errors do not break ties.
+    """
+    gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    return np.round(gaps[~np.isnan(gaps)], 12)
+
+
+def resampled_means(values: np.ndarray, weights: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the (resamples, m) weighted means of the (q, m) values over bootstrap samples.
+
+    A sample has q rows, drawn with replacement. All columns use the same rows. weights: (q,).
+    """
+    draw = np.random.default_rng(seed)
+    queries, weighted = len(values), values * weights[:, None]
+    means = np.empty((resamples, values.shape[1]))
+    for mean in means:
+        drawn = draw.integers(queries, size=queries)
+        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
+    return means
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -170,12 +223,12 @@ def compare_all(
     if len(values) == 0:
         return []
     weights = _fold_weights(np.asarray(folds)[is_complete])
-    means = _resampled_means(values, weights, seed)
+    means = resampled_means(values, weights, seed)
     rows = []
     for i, j in combinations(range(len(names)), 2):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
-        gap = _weighted_mean(_differences(a, b), weights)
+        gap = _weighted_mean(differences(a, b), weights)
         test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), wilcoxon(a, b))
         rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
     for test in ("t", "wilcoxon"):
@@ -220,15 +273,6 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     return Ranks(ranks, p, critical)
 
 
-def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a - b for the queries where both are defined.
-
-    The differences are rounded to 12 decimals, so that rounding errors do not break ties.
-    """
-    gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    return np.round(gaps[~np.isnan(gaps)], 12)
-
-
 def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return the m method names, and two arrays.
 
@@ -254,20 +298,6 @@ def _fold_weights(folds: np.ndarray) -> np.ndarray:
 
 def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sum(weights * values) / np.sum(weights)) if len(values) else np.nan
-
-
-def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
-    """Return the (RESAMPLES, m) weighted means of the (q, m) values over bootstrap samples.
-
-    A sample has q rows, drawn with replacement. All columns use the same rows. weights: (q,).
-    """
-    draw = np.random.default_rng(seed)
-    queries, weighted = len(values), values * weights[:, None]
-    means = np.empty((RESAMPLES, values.shape[1]))
-    for mean in means:
-        drawn = draw.integers(queries, size=queries)
-        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
-    return means
 
 
 def _percentiles(means: np.ndarray, confidence: float) -> tuple[float, float]:
