@@ -2,7 +2,7 @@
 
 import re
 
-from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.evaluation.metrics import METRICS, match
 
 # key: a spelling of ir_measures, in lower case. value: the name in gradrank of the metric with the same definition.
@@ -12,9 +12,8 @@ IR_MEASURES = {
     "r@{k}": "recall@{k}",
     "precision@{k}": "p@{k}",
     "rprec": "r_precision",
-    "rbp(p={persistence})": "rbp@{persistence}",
 }
-DEFAULTS = re.compile(r"[(,](rel=1|judged_only=false)(?=[,)])")  # parameters of ir_measures that change nothing
+DEFAULTS = ("rel=1", "judged_only=false")  # parameters of ir_measures that change nothing
 
 
 def metric_name(name: str) -> str:
@@ -29,9 +28,8 @@ def metric_name(name: str) -> str:
         raise GradrankError(f"metric {name!r}: expected a name, such as 'ndcg@10'")
     plain = "".join(name.split()).lower()
     parameters = "".join(re.findall(r"\(.*\)", plain))
-    essential = DEFAULTS.sub(lambda found: found[0][0], parameters)
-    essential = re.sub(r",+", ",", essential).replace("(,", "(").replace(",)", ")").replace("()", "")
-    spelling = plain.replace(parameters, essential)
+    given = [each for each in parameters.strip("()").split(",") if each and each not in DEFAULTS]
+    spelling = plain.replace(parameters, f"({','.join(given)})" if given else "")
     spellings = {pattern: pattern for pattern in METRICS} | IR_MEASURES
     spellings |= {"".join(metric.label.split()).lower(): pattern for pattern, metric in METRICS.items()}
     pattern, numbers = match(spelling, spellings)
@@ -44,4 +42,6 @@ def metric_name(name: str) -> str:
         )
     if re.fullmatch(r"(ap|map|rr|mrr|rprec)@\d+", plain):
         raise GradrankError(f"metric {name!r}: only defined over the full list. Fix: leave out {plain[plain.index('@'):]}")
-    raise GradrankError(unknown("metric", name, METRICS))
+    cutoff = re.search(r"@(\d+)$", plain)
+    known = [pattern.replace("{k}", cutoff[1] if cutoff else "10") for pattern in METRICS]
+    raise GradrankError(f"unknown metric {name!r}{nearest(plain, known)}")
