@@ -70,7 +70,7 @@ def gradrank_from_files(scores, labels, offsets):
     """Return an evaluation of Parquet files by gradrank."""
     import polars as pl
 
-    from gradrank.evaluation.evaluate import evaluate_file
+    from gradrank.evaluation.rankings.evaluation import evaluate
 
     folder = Path(tempfile.mkdtemp())
     sizes = np.diff(offsets)
@@ -84,7 +84,7 @@ def gradrank_from_files(scores, labels, offsets):
     pl.DataFrame({"score": scores}).write_parquet(folder / "scores.parquet")
 
     def run():
-        values = evaluate_file(folder / "scores.parquet", folder / "data.parquet", "trec", ALL)
+        values = evaluate(folder / "data.parquet", folder / "scores.parquet", metrics=ALL, convention="trec").per_query
         values.write_parquet(folder / "values.parquet")
         shutil.rmtree(folder)
         return values["ndcg@10"].mean()

@@ -6,13 +6,7 @@ from gradrank.base.errors import GradrankError, nearest
 from gradrank.evaluation.metrics import METRICS, match
 
 # key: a spelling of ir_measures, in lower case. value: the name in gradrank of the metric with the same definition.
-IR_MEASURES = {
-    "ap": "map",
-    "rr": "mrr",
-    "r@{k}": "recall@{k}",
-    "precision@{k}": "p@{k}",
-    "rprec": "r_precision",
-}
+IR_MEASURES = {"ap": "map", "rr": "mrr", "r@{k}": "recall@{k}", "precision@{k}": "p@{k}", "rprec": "r_precision"}
 DEFAULTS = ("rel=1", "judged_only=false")  # parameters of ir_measures that change nothing
 
 
@@ -41,7 +35,9 @@ def metric_name(name: str) -> str:
             "document is relevant from grade 1. Fix: leave the brackets out, choose a convention, or change the grades"
         )
     if re.fullmatch(r"(ap|map|rr|mrr|rprec)@\d+", plain):
-        raise GradrankError(f"metric {name!r}: only defined over the full list. Fix: leave out {plain[plain.index('@'):]}")
+        raise GradrankError(
+            f"metric {name!r}: only defined over the full list. Fix: leave out {plain[plain.index('@') :]}"
+        )
     cutoff = re.search(r"@(\d+)$", plain)
     known = [pattern.replace("{k}", cutoff[1] if cutoff else "10") for pattern in METRICS]
     raise GradrankError(f"unknown metric {name!r}{nearest(plain, known)}")

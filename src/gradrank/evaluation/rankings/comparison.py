@@ -25,8 +25,8 @@ from gradrank.evaluation.statistics import (
     holm,
     mean_interval,
     paired_t,
-    win_tie_loss,
     wilcoxon,
+    win_tie_loss,
 )
 
 Test = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
@@ -206,7 +206,9 @@ def _pairs(rankings: Mapping[str, Any], baseline: str | None) -> list[tuple[str,
 
 def _check_choices(test: str, correction: str | None, margin: float | None) -> None:
     if test not in TESTS:
-        raise GradrankError(f"test: unknown test {test!r}{nearest(str(test), TESTS)}. Fix: use one of {', '.join(TESTS)}")
+        raise GradrankError(
+            f"test: unknown test {test!r}{nearest(str(test), TESTS)}. Fix: use one of {', '.join(TESTS)}"
+        )
     if correction not in ("holm", None):
         raise GradrankError(f"correction: unknown correction {correction!r}. Fix: use 'holm' or None")
     if margin is not None and (not isinstance(margin, int | float) or not 0 < margin < np.inf):

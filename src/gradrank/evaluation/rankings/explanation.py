@@ -15,6 +15,7 @@ from gradrank.evaluation.rankings.result import Result, Section, section
 
 REFERENCE = "standard"
 SHOWN = 10  # number of queries that are printed
+ROUNDING = 1e-12  # largest difference that counts as a rounding error
 # key: a field of a convention that changes NDCG. value: what it does, and when a query is affected.
 FIELDS = {
     "gain": ("linear gain", "linear gain"),
@@ -52,7 +53,13 @@ class ConventionExplanation(Result):
     def sections(self) -> list[Section]:
         """Return the tables of the means, the reasons and the first queries."""
         means = [
-            [row["convention"], row["rules"], number(row["mean"]), number(row["difference"], "+.4f"), f"{row['queries']:,}"]
+            [
+                row["convention"],
+                row["rules"],
+                number(row["mean"]),
+                number(row["difference"], "+.4f"),
+                f"{row['queries']:,}",
+            ]
             for row in self.means.to_dicts()
         ]
         reasons = [
@@ -79,7 +86,9 @@ class ConventionExplanation(Result):
         return parts
 
 
-def explain_convention(y: Any, scores: Any, *, qid: Any = None, k: int = 10, docid: Any = None) -> ConventionExplanation:
+def explain_convention(
+    y: Any, scores: Any, *, qid: Any = None, k: int = 10, docid: Any = None
+) -> ConventionExplanation:
     """Compute NDCG@k of one ranking under the conventions of all programs, with the reasons for the differences.
 
     Parameters
@@ -142,22 +151,27 @@ def _reasons(ndcg: Any, base: Convention, convention: Convention, fields: list[s
     ndcg: function that returns the (q,) values under a convention. fields: the fields in which the conventions differ.
     """
     value, standard = ndcg(convention), ndcg(base)
-    differs = value != standard
+    differs = _differ(value, standard)
     undone = {
-        field: differs & (ndcg(replace(convention, **{field: asdict(base)[field]})) != value) for field in fields
+        field: differs & _differ(ndcg(replace(convention, **{field: asdict(base)[field]})), value) for field in fields
     }
     unexplained = differs & ~np.any([np.zeros(len(value), bool), *undone.values()], axis=0)
     texts = np.full(len(value), "", dtype=object)
     for field in fields:
-        alone = unexplained & (ndcg(replace(base, **{field: asdict(convention)[field]})) != standard)
+        alone = unexplained & _differ(ndcg(replace(base, **{field: asdict(convention)[field]})), standard)
         is_reason = undone[field] | alone
         texts[is_reason] = [f"{text}, {FIELDS[field][1]}".removeprefix(", ") for text in texts[is_reason]]
     return pl.Series(texts.tolist(), dtype=pl.String)
 
 
+def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.abs(a - b) > ROUNDING
+
+
 def _explanation(table: pl.DataFrame, rules: dict[str, str], k: int) -> ConventionExplanation:
     """Build the frames from one row per query and convention."""
-    table = table.with_columns(difference=pl.col("value") - pl.col("standard"))
+    difference = pl.col("value") - pl.col("standard")
+    table = table.with_columns(difference=pl.when(difference.abs() > ROUNDING).then(difference).otherwise(0.0))
     by_convention = table.group_by("convention", maintain_order=True)
     means = by_convention.agg(
         mean=pl.col("value").mean(), difference=pl.col("difference").mean(), queries=(pl.col("difference") != 0).sum()

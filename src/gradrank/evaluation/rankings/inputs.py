@@ -72,7 +72,9 @@ def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndar
         judgements, values, is_ranked = read_ranking(scores, judgements)
         return judgements, values, None if is_ranked.all() else is_ranked
     if not judgements.complete:
-        raise GradrankError(f"{name}: an array has no document ids, which qrels require. Fix: give the path of a TREC run")
+        raise GradrankError(
+            f"{name}: an array has no document ids, which qrels require. Fix: give the path of a TREC run"
+        )
     values = _same_length(numbers(scores, name), len(judgements.labels), name)
     if not np.all(np.isfinite(values)):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -88,12 +90,11 @@ def _grades(y: Any) -> np.ndarray:
     grades = numbers(y, "y")
     if not len(grades):
         raise GradrankError("y: no documents. Fix: give at least one document")
-    if grades.dtype.kind == "f":
-        if not np.array_equal(grades, np.floor(grades)) or np.isinf(grades).any():
-            row = int(np.flatnonzero(~((grades == np.floor(grades)) & np.isfinite(grades)))[0])
-            raise GradrankError(
-                f"y: the grade of row {row} (counted from 0) is {grades[row]}. Fix: give integer grades from 0"
-            )
+    if grades.dtype.kind == "f" and (not np.array_equal(grades, np.floor(grades)) or np.isinf(grades).any()):
+        row = int(np.flatnonzero(~((grades == np.floor(grades)) & np.isfinite(grades)))[0])
+        raise GradrankError(
+            f"y: the grade of row {row} (counted from 0) is {grades[row]}. Fix: give integer grades from 0"
+        )
     if grades.min() < 0 or grades.max() > HIGHEST_GRADE:
         row = int(np.flatnonzero((grades < 0) | (grades > HIGHEST_GRADE))[0])
         raise GradrankError(

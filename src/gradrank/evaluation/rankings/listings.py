@@ -24,13 +24,13 @@ def metrics() -> pl.DataFrame:
     --------
     >>> from gradrank.evaluation.rankings.listings import metrics
     >>> metrics().filter(name="mrr").select("label", "source").row(0)
-    ('MRR', 'Voorhees 1999.')
+    ('MRR', 'Voorhees 1999')
     """
     rows = []
     for name, metric in METRICS.items():
         text = " ".join(inspect.getdoc(metric.definition).split())
-        source = re.search(r"Source: (.*)$", text)
-        definition = re.split(r"(?<=[^.]\.) (?=[A-Z])", text)[0].removeprefix("Return ").removeprefix("the ")
+        source = re.search(r"Source: (.*)\.$", text)
+        definition = re.split(r"(?<=[^.]\.) (?=[A-Za-z])", text)[0].removeprefix("Return ").removeprefix("the ")
         row = {"name": name, "label": metric.label, "definition": definition[0].upper() + definition[1:]}
         rows.append(row | {"expected_ties": metric.has_expectation, "source": source[1] if source else None})
     return pl.DataFrame(rows, infer_schema_length=None)
