@@ -24,8 +24,8 @@ def agreement(
 
     scores, against: two score files, as in `read_scores`. Documents without a score in both files are left out. data,
     split, columns: as in `read_scores` and `read_judgements`. A value is null if a query has fewer than two documents
-    with scores, or if a file gives the same score to all of them. Raises GradrankError for malformed scores, and if `data` are qrels and the
-    files rank different documents that are not judged.
+    with scores, or if a file gives the same score to all of them. Raises GradrankError for malformed scores, and if
+    `data` are qrels and the files rank different documents that are not judged.
     """
     judged = read_judgements(data, columns=columns)
     judgements, first, first_ranked = read_ranking(scores, judged, split)

@@ -1,7 +1,7 @@
 """Paired tests over queries that resample the differences: the bootstrap test and the randomisation test.
 
-Both tests are two-sided and use the same differences as the tests in `statistics`. Smucker et al. 2007 compare them with
-Student's t test and Wilcoxon's test on TREC runs.
+Both tests are two-sided and use the same differences as the tests in `statistics`. Smucker et al. 2007 compare them
+with Student's t test and Wilcoxon's test on TREC runs.
 """
 
 import numpy as np
@@ -44,9 +44,9 @@ def randomisation_test(a: np.ndarray, b: np.ndarray, seed: int = 0) -> float:
     """Return the two-sided p value of Fisher's randomisation test (Smucker et al. 2007). a, b: (q,) values.
 
     The null distribution is that of the sum of the differences over all changes of their signs. If at most
-    MOST_ENUMERATED queries differ, p is exact. Otherwise, RESAMPLES random sign patterns are drawn, and p is (1 + number
-    of patterns with at least the observed sum) / (1 + RESAMPLES). p is 1 if a and b are equal on every query, and nan
-    without queries. seed: seed of the sign patterns.
+    MOST_ENUMERATED queries differ, p is exact. Otherwise, RESAMPLES random sign patterns are drawn, and p is (1 +
+    number of patterns with at least the observed sum) / (1 + RESAMPLES). p is 1 if a and b are equal on every query,
+    and nan without queries. seed: seed of the sign patterns.
     """
     gaps = differences(a, b)
     if not len(gaps):

@@ -1,7 +1,7 @@
 """Conversion of one-dimensional data of other libraries to NumPy arrays and Polars Series.
 
 The data can be NumPy arrays, lists, Polars Series, pandas Series, Arrow arrays, or any object that NumPy converts to an
-array. pandas and pyarrow are only used if the caller passes an object of theirs.
+array. pandas and pyarrow are only used if the caller passes their objects.
 """
 
 import sys

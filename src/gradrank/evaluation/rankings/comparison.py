@@ -1,6 +1,6 @@
 """Comparison of rankings of the same queries by paired tests."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -15,11 +15,12 @@ from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.evaluation import values_per_query
-from gradrank.evaluation.rankings.inputs import judged
+from gradrank.evaluation.rankings.inputs import Judged, judged
 from gradrank.evaluation.rankings.result import Result, Section, section
 from gradrank.evaluation.resampling_tests import bootstrap_test, randomisation_test
 from gradrank.evaluation.statistics import (
     LEVEL,
+    differences,
     effect_size,
     equivalence,
     holm,
@@ -46,13 +47,13 @@ class Comparison(Result):
     Printing a Comparison shows `table`. In a notebook, it is shown as an HTML table.
 
     table: frame with one row per comparison of a ranking `a` with a ranking `b`. `queries` is the number of queries for
-    which both have a value. `mean_a`, `mean_b` and `difference` (a - b) are means over these queries. `low` and `high`
-    are the bounds of the 95% interval of the difference by Student's t. `wins`, `ties` and `losses` are the numbers of
-    queries where a is better than, equal to or worse than b. `p` is the two-sided p value, and `p_corrected` the p value
-    after the correction, if there is one. `effect_size` is Cohen's d_z: the mean difference divided by the standard
-    deviation of the differences. With a margin, `p_equivalence` is the p value of two one-sided t tests,
-    `p_equivalence_corrected` the corrected value, and `equivalent` is True if the last p value is below .05. An
-    undefined value is null.
+    which both have a value; other queries are left out. `mean_a`, `mean_b` and `difference` (a - b) are means over
+    these queries. `low` and `high` are the bounds of the 95% interval of the difference by Student's t. `wins`, `ties`
+    and `losses` are the numbers of queries where a is better than, equal to or worse than b. `p` is the two-sided p
+    value, and `p_corrected` the value after the correction, if there is one. `effect_size` is Cohen's d_z: the mean
+    difference divided by the standard deviation of the differences. With a margin, `p_equivalence` is the p value of
+    two one-sided t tests, `p_equivalence_corrected` the value after the correction, and `equivalent` is True if the
+    last of these p values is below .05. An undefined value is null.
 
     family: the comparisons for which p values are corrected. metric, convention, test, correction, margin: as given to
     `compare`.
@@ -69,8 +70,8 @@ class Comparison(Result):
     def sections(self) -> list[Section]:
         """Return the table of the comparisons."""
         caption = (
-            f"Differences in {metric_label(self.metric)} under the convention `{self.convention.name}`, with 95% intervals "
-            f"by Student's t. p: {TESTS[self.test]}, two-sided"
+            f"Differences in {metric_label(self.metric)} under the convention `{self.convention.name}`, with 95% "
+            f"intervals by Student's t. p: {TESTS[self.test]}, two-sided"
         )
         if self.correction:
             caption += f". p (Holm): corrected for {self.family}"
@@ -117,44 +118,32 @@ def compare(
     seed: int = 0,
     docid: Any = None,
 ) -> Comparison:
-    """Test whether rankings of the same documents differ in a metric.
-
-    Queries without a value for both rankings of a comparison are left out of it. Every query has equal weight.
+    """Test whether rankings of the same documents differ in a metric, by paired tests over queries.
 
     Parameters
     ----------
     rankings
         Dict from the name of a ranking to its scores: (n,) numbers, or the path of a score file. See `evaluate`.
-    y, qid, docid
-        Relevance grades, query ids and document ids, or the path of judgements. See `evaluate`.
-    metric
-        Name of a metric. See `evaluate`.
-    convention
-        Name of a convention, or a Convention. See `evaluate`.
+    y, qid, docid, metric, convention
+        Relevance grades, ids, and names of the metric and the convention. See `evaluate`.
     baseline
         Name of a ranking. If given, every other ranking is compared with it. Otherwise, all pairs are compared.
     test
-        `t`: Student's paired t test. `wilcoxon`: signed-rank test (Wilcoxon 1945). `bootstrap`: paired bootstrap test by
-        the shift method (Sakai 2006). `randomisation`: Fisher's randomisation test (Smucker et al. 2007), exact if at
-        most 16 queries differ.
+        `t`: Student's paired t test. `wilcoxon`: signed-rank test (Wilcoxon 1945). `bootstrap`: paired bootstrap test
+        by the shift method (Sakai 2006). `randomisation`: Fisher's randomisation test (Smucker et al. 2007).
     correction
         `holm`: p values are corrected for all comparisons of this call (Holm 1979). None: they are not corrected.
     margin
         Largest difference that does not matter, such as 0.01. If given, two one-sided t tests (Schuirmann 1987) decide
-        whether the rankings are equivalent.
+        whether two rankings are equivalent.
     seed
         Seed of the bootstrap and randomisation tests.
-
-    Returns
-    -------
-    Comparison
-        One row per comparison (`table`), and the family of the correction (`family`).
 
     Raises
     ------
     GradrankError
-        If there are fewer than two rankings, if the baseline is not one of them, if the rankings have different
-        documents, and for any malformed data or unknown name.
+        If there are fewer than two rankings, if they have different documents, if the baseline is not one of them, and
+        for malformed data and unknown names.
 
     Examples
     --------
@@ -168,25 +157,9 @@ def compare(
     pairs = _pairs(rankings, baseline)
     _check_choices(test, correction, margin)
     name, resolved = metric_name(metric), resolve(convention)
-    values = _values(rankings, y, qid, docid, name, resolved)
-    tests: dict[str, PairedP] = {
-        "t": paired_t,
-        "wilcoxon": wilcoxon,
-        "bootstrap": partial(bootstrap_test, seed=seed),
-        "randomisation": partial(randomisation_test, seed=seed),
-    }
-    rows = [{"a": a, "b": b} | _compared(values[a], values[b], tests[test], margin) for a, b in pairs]
-    if correction:
-        for key in ("p", "p_equivalence") if margin is not None else ("p",):
-            for row, corrected in zip(rows, holm([row[key] for row in rows]), strict=True):
-                row[f"{key}_corrected"] = float(corrected)
-    if margin is not None:
-        for row in rows:
-            row["equivalent"] = row["p_equivalence_corrected" if correction else "p_equivalence"] < LEVEL
-    table = pl.DataFrame(rows, infer_schema_length=None).fill_nan(None).select(_columns(rows[0]))
-    count = "1 comparison" if len(pairs) == 1 else f"{len(pairs)} comparisons"
-    of = f"all pairs of {len(values)} rankings" if baseline is None else f"each ranking with `{baseline}`"
-    return Comparison(table, f"{count}: {of}", name, resolved, test, correction, margin)
+    values = _values(rankings, judged(y, qid, docid), name, resolved)
+    table = _table(values, pairs, _test_function(test, seed), correction, margin)
+    return Comparison(table, _family(values, pairs, baseline), name, resolved, test, correction, margin)
 
 
 def _pairs(rankings: Mapping[str, Any], baseline: str | None) -> list[tuple[str, str]]:
@@ -215,11 +188,23 @@ def _check_choices(test: str, correction: str | None, margin: float | None) -> N
         raise GradrankError(f"margin: expected a positive number, found {margin!r}. Fix: give a value such as 0.01")
 
 
+def _test_function(test: str, seed: int) -> PairedP:
+    """Return the function that computes the p value of a test from two arrays of values."""
+    resampling = {"bootstrap": bootstrap_test, "randomisation": randomisation_test}
+    return partial(resampling[test], seed=seed) if test in resampling else {"t": paired_t, "wilcoxon": wilcoxon}[test]
+
+
+def _family(names: Collection[str], pairs: Sequence[tuple[str, str]], baseline: str | None) -> str:
+    """Return the description of the comparisons for which p values are corrected."""
+    count = "1 comparison" if len(pairs) == 1 else f"{len(pairs)} comparisons"
+    of = f"all pairs of {len(names)} rankings" if baseline is None else f"every other ranking with `{baseline}`"
+    return f"{count} ({of})"
+
+
 def _values(
-    rankings: Mapping[str, Any], y: Any, qid: Any, docid: Any, metric: str, convention: Convention
+    rankings: Mapping[str, Any], judgements: Judged, metric: str, convention: Convention
 ) -> dict[str, np.ndarray]:
     """Return a dict with the (q,) values of each ranking; nan where the metric is undefined."""
-    judgements = judged(y, qid, docid)
     values = {}
     for name, scores in rankings.items():
         table = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
@@ -227,12 +212,33 @@ def _values(
     return values
 
 
+def _table(
+    values: Mapping[str, np.ndarray],
+    pairs: Sequence[tuple[str, str]],
+    test: PairedP,
+    correction: str | None,
+    margin: float | None,
+) -> pl.DataFrame:
+    """Return the frame `table` of a Comparison."""
+    rows = [{"a": a, "b": b} | _compared(values[a], values[b], test, margin) for a, b in pairs]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    keys = ("p",) if margin is None else ("p", "p_equivalence")
+    if correction:
+        for key in keys:
+            corrected = pl.Series(f"{key}_corrected", holm(table[key].to_list()))
+            table.insert_column(table.columns.index(key) + 1, corrected)
+    if margin is not None:
+        decisive = pl.col("p_equivalence_corrected" if correction else "p_equivalence")
+        table = table.with_columns(equivalent=decisive.fill_nan(1.0) < LEVEL)
+    return table.fill_nan(None)
+
+
 def _compared(a: np.ndarray, b: np.ndarray, test: PairedP, margin: float | None) -> dict[str, Any]:
     """Return the keys of one row that do not depend on other rows."""
     defined = ~np.isnan(a - b)
     a, b = a[defined], b[defined]
     wins, ties, losses = win_tie_loss(a, b)
-    difference, low, high = mean_interval(a - b)
+    difference, low, high = mean_interval(differences(a, b))
     row = {"queries": len(a), "mean_a": _mean(a), "mean_b": _mean(b)}
     row |= {"difference": difference, "low": low, "high": high, "wins": wins, "ties": ties, "losses": losses}
     row |= {"effect_size": effect_size(a, b), "p": test(a, b) if len(a) else np.nan}
@@ -241,11 +247,3 @@ def _compared(a: np.ndarray, b: np.ndarray, test: PairedP, margin: float | None)
 
 def _mean(values: np.ndarray) -> float:
     return float(np.mean(values)) if len(values) else np.nan
-
-
-def _columns(row: Mapping[str, Any]) -> Iterable[str]:
-    """Return the keys of a row, with each corrected p value after the p value."""
-    for key in row:
-        if not key.endswith("_corrected"):
-            yield key
-            yield from (other for other in row if other == f"{key}_corrected")

@@ -88,7 +88,7 @@ def evaluate(
         (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
     metrics
         Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
-        of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names (`ndcg@10`, `map`, `mrr`).
+        of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
     convention
         Name of a convention, such as `letor4` or `trec`; `gradrank.conventions()` lists them. Instead, a Convention.
     confidence

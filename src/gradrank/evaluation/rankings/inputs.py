@@ -66,8 +66,8 @@ def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndar
     if isinstance(scores, str | Path):
         if judged.rows is not None:
             raise GradrankError(
-                f"{name}: a score file requires that the rows of each query in y are next to each other. Fix: sort y by "
-                "qid, or give the scores as an array"
+                f"{name}: a score file requires that the rows of each query in y are next to each other. Fix: sort y "
+                "by qid, or give the scores as an array"
             )
         judgements, values, is_ranked = read_ranking(scores, judgements)
         return judgements, values, None if is_ranked.all() else is_ranked
@@ -79,7 +79,7 @@ def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndar
     if not np.all(np.isfinite(values)):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise GradrankError(
-            f"{name}: the score of row {row} (counted from 0) is {values[row]}. Fix: give a finite score to every document"
+            f"{name}: the score of row {row} (counted from 0) is {values[row]}. Fix: give every document a finite score"
         )
     values = values.astype(np.float64, copy=False)
     return judgements, values if judged.rows is None else values[judged.rows], None

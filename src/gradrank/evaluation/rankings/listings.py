@@ -28,7 +28,7 @@ def metrics() -> pl.DataFrame:
     """
     rows = []
     for name, metric in METRICS.items():
-        text = " ".join(inspect.getdoc(metric.definition).split())
+        text = " ".join((inspect.getdoc(metric.definition) or "").split())
         source = re.search(r"Source: (.*)\.$", text)
         definition = re.split(r"(?<=[^.]\.) (?=[A-Za-z])", text)[0].removeprefix("Return ").removeprefix("the ")
         row = {"name": name, "label": metric.label, "definition": definition[0].upper() + definition[1:]}
