@@ -60,10 +60,11 @@ def load(source: str):
 
 
 def gradrank(names, scores, labels, offsets):
-    """Return an evaluation of arrays by gradrank."""
-    from gradrank.evaluation.metrics import compute
+    """Return an evaluation of arrays by gradrank, which includes checks and the search for the rows of each query."""
+    from gradrank.evaluation.rankings.evaluation import evaluate
 
-    return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
+    qid = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return lambda: evaluate(labels, scores, qid=qid, metrics=names, convention="trec").per_query["ndcg@10"].mean()
 
 
 def gradrank_from_files(scores, labels, offsets):

@@ -155,7 +155,7 @@ def compare(
     ('a', 'b', 0.375, 3, 1, 0, 0.25)
     """
     pairs = _pairs(rankings, baseline)
-    _check_choices(test, correction, margin)
+    _check_choices(test, correction, margin, seed)
     name, resolved = metric_name(metric), resolve(convention)
     values = _values(rankings, judged(y, qid, docid), name, resolved)
     table = _table(values, pairs, _test_function(test, seed), correction, margin)
@@ -177,7 +177,7 @@ def _pairs(rankings: Mapping[str, Any], baseline: str | None) -> list[tuple[str,
     return [(name, baseline) for name in rankings if name != baseline]
 
 
-def _check_choices(test: str, correction: str | None, margin: float | None) -> None:
+def _check_choices(test: str, correction: str | None, margin: float | None, seed: int) -> None:
     if test not in TESTS:
         raise GradrankError(
             f"test: unknown test {test!r}{nearest(str(test), TESTS)}. Fix: use one of {', '.join(TESTS)}"
@@ -186,6 +186,8 @@ def _check_choices(test: str, correction: str | None, margin: float | None) -> N
         raise GradrankError(f"correction: unknown correction {correction!r}. Fix: use 'holm' or None")
     if margin is not None and (not isinstance(margin, int | float) or not 0 < margin < np.inf):
         raise GradrankError(f"margin: expected a positive number, found {margin!r}. Fix: give a value such as 0.01")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise GradrankError(f"seed: expected an integer from 0, found {seed!r}. Fix: give seed=0")
 
 
 def _test_function(test: str, seed: int) -> PairedP:

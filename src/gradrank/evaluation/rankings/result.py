@@ -26,11 +26,11 @@ class Section(NamedTuple):
 def section(caption: str, head: Sequence[str], texts: int, lines: Sequence[Sequence[str]], label: str) -> Section:
     """Return a section whose first `texts` columns are text and whose other columns are numbers.
 
-    Line breaks and repeated blanks in a cell become one blank.
+    Line breaks and repeated blanks become one blank.
     """
     alignment = "l" * texts + "r" * (len(head) - texts)
     cells = [[" ".join(cell.split()) for cell in line] for line in lines]
-    return Section(caption, Grid(list(head), alignment, cells), label)
+    return Section(" ".join(caption.split()), Grid(list(head), alignment, cells), label)
 
 
 class Result(ABC):
