@@ -57,7 +57,7 @@ def test_the_family_is_all_comparisons_of_the_call(baseline):
     for key in ("p", "p_equivalence"):
         np.testing.assert_array_equal(result.table[f"{key}_corrected"], holm(result.table[key].to_list()))
     assert result.family.startswith(f"{len(pairs)} comparisons")
-    assert result.family in repr(result)
+    assert result.family in " ".join(repr(result).split())
 
 
 def test_without_a_correction_p_values_are_plain():
@@ -137,7 +137,7 @@ def test_names_are_escaped_in_html_and_latex():
     assert r"a\_b" in body
     assert not re.search(r"(?<!\\)[%_<>](?![$])", body.replace("$<$", "").replace("$>$", ""))
     assert len(result.to_markdown().split("\n\n")[0].split("\n")) == 3
-    assert len(repr(result).split("\n")) == 3
+    assert repr(result).split("\n")[-1].startswith("b  <script>")
 
 
 def test_the_table_has_polars_types():

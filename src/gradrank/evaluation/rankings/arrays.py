@@ -29,7 +29,7 @@ def numbers(values: Any, name: str) -> np.ndarray:
 
 
 def ids(values: Any, name: str) -> pl.Series:
-    """Return (n,) ids as a Polars Series of Int64 or text. Ids that are whole floats become Int64.
+    """Return (n,) ids as a Polars Series of Int64 or text. Whole numbers become Int64 if they are small enough.
 
     name: name of the argument in error messages. Raises GradrankError if the data are not one-dimensional, or if an id
     is missing or a fraction.
@@ -39,11 +39,11 @@ def ids(values: Any, name: str) -> pl.Series:
     if series.dtype.is_float():
         series = series.fill_nan(None)
     _check_missing(series, name)
-    if series.dtype.is_integer() and series.dtype not in (pl.UInt64, pl.Int128, pl.UInt128):
-        return series.cast(pl.Int64)
-    is_float = series.dtype.is_float()
+    if series.dtype.is_integer():
+        whole = series.cast(pl.Int64, strict=False)  # null if the id is too large
+        return whole if not whole.null_count() else series.cast(pl.String)
     text = text_ids(series, name, name)
-    return text.cast(pl.Int64) if is_float else text
+    return text.cast(pl.Int64) if series.dtype.is_float() else text
 
 
 def _numeric(series: pl.Series, name: str) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Evaluation of one ranking: values per query, means and intervals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -65,7 +65,7 @@ def evaluate(
     scores: Any,
     *,
     qid: Any = None,
-    metrics: Sequence[str] | str = ("ndcg@10", "map"),
+    metrics: Iterable[str] | str = ("ndcg@10", "map"),
     convention: str | Convention = "standard",
     confidence: float = 0.95,
     docid: Any = None,
@@ -134,9 +134,9 @@ def values_per_query(
     return table.select(pl.Series("qid", judgements.ids), *metrics)
 
 
-def _names(metrics: Sequence[str] | str) -> list[str]:
+def _names(metrics: Iterable[str] | str) -> list[str]:
     """Return the metric names in gradrank's own spelling."""
-    if not isinstance(metrics, str) and not isinstance(metrics, Sequence):
+    if not isinstance(metrics, Iterable):
         raise GradrankError(f"metrics: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
     names = [metric_name(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
     if not names:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from textwrap import fill
 from typing import NamedTuple
 
 from gradrank.base.text_tables import (
@@ -13,6 +14,8 @@ from gradrank.base.text_tables import (
     markdown_table,
     plain_table,
 )
+
+CAPTION = 100  # characters per line of a caption in a terminal
 
 
 class Section(NamedTuple):
@@ -41,7 +44,7 @@ class Result(ABC):
         """Return the tables for readers. All numbers are rounded."""
 
     def __repr__(self) -> str:
-        return "\n\n".join(f"{part.caption}\n{plain_table(part.grid)}" for part in self.sections())
+        return "\n\n".join(f"{fill(part.caption, CAPTION)}\n{plain_table(part.grid)}" for part in self.sections())
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML, for notebooks."""
