@@ -6,7 +6,7 @@ with Student's t test and Wilcoxon's test on TREC runs.
 
 import numpy as np
 
-from gradrank.evaluation.statistics import differences, resampled_means
+from gradrank.evaluation.statistics import differences
 
 RESAMPLES = 10_000  # the smallest p value that is not enumerated is 1 / 10,001
 MOST_ENUMERATED = 16  # number of different queries up to which all 2^16 sign patterns are enumerated
@@ -27,9 +27,12 @@ def bootstrap_test(a: np.ndarray, b: np.ndarray, seed: int = 0) -> float:
     if not np.any(gaps):
         return 1.0
     shifted = gaps - np.mean(gaps)
-    observed = _t_statistic(np.mean(gaps), np.mean(shifted**2), len(gaps))
-    moments = resampled_means(np.column_stack([shifted, shifted**2]), np.ones(len(gaps)), seed, RESAMPLES)
+    draw, moments = np.random.default_rng(seed), np.empty((RESAMPLES, 2))
+    for moment in moments:
+        sample = shifted[draw.integers(len(gaps), size=len(gaps))]
+        moment[:] = np.mean(sample), np.mean(sample * sample)
     drawn = _t_statistic(moments[:, 0], moments[:, 1] - moments[:, 0] ** 2, len(gaps))
+    observed = _t_statistic(np.mean(gaps), np.mean(shifted * shifted), len(gaps))
     return float((1 + np.sum(np.abs(drawn) >= np.abs(observed))) / (1 + RESAMPLES))
 
 

@@ -157,7 +157,7 @@ def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int =
     gaps, weights = differences(a, b), _fold_weights(folds[defined])
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
-    low, high = _percentiles(resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
+    low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
     return Interval(_weighted_mean(gaps, weights), low, high)
 
 
@@ -170,29 +170,6 @@ def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOO
     wins, ties, losses = win_tie_loss(a, b)
     gap = mean_difference(a, b, folds, seed)
     return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
-
-
-def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a - b for the queries where both are defined.
-
-    The differences are rounded to 12 decimals, so that rounding errors do not break ties.
-    """
-    gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
-    return np.round(gaps[~np.isnan(gaps)], 12)
-
-
-def resampled_means(values: np.ndarray, weights: np.ndarray, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
-    """Return the (resamples, m) weighted means of the (q, m) values over bootstrap samples.
-
-    A sample has q rows, drawn with replacement. All columns use the same rows. weights: (q,).
-    """
-    draw = np.random.default_rng(seed)
-    queries, weighted = len(values), values * weights[:, None]
-    means = np.empty((resamples, values.shape[1]))
-    for mean in means:
-        drawn = draw.integers(queries, size=queries)
-        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
-    return means
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -223,7 +200,7 @@ def compare_all(
     if len(values) == 0:
         return []
     weights = _fold_weights(np.asarray(folds)[is_complete])
-    means = resampled_means(values, weights, seed)
+    means = _resampled_means(values, weights, seed)
     rows = []
     for i, j in combinations(range(len(names)), 2):
         a, b = values[:, i], values[:, j]
@@ -273,6 +250,15 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     return Ranks(ranks, p, critical)
 
 
+def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a - b for the queries where both are defined.
+
+    The differences are rounded to 12 decimals, so that rounding errors do not break ties.
+    """
+    gaps = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    return np.round(gaps[~np.isnan(gaps)], 12)
+
+
 def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return the m method names, and two arrays.
 
@@ -298,6 +284,20 @@ def _fold_weights(folds: np.ndarray) -> np.ndarray:
 
 def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.sum(weights * values) / np.sum(weights)) if len(values) else np.nan
+
+
+def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
+    """Return the (RESAMPLES, m) weighted means of the (q, m) values over bootstrap samples.
+
+    A sample has q rows, drawn with replacement. All columns use the same rows. weights: (q,).
+    """
+    draw = np.random.default_rng(seed)
+    queries, weighted = len(values), values * weights[:, None]
+    means = np.empty((RESAMPLES, values.shape[1]))
+    for mean in means:
+        drawn = draw.integers(queries, size=queries)
+        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
+    return means
 
 
 def _percentiles(means: np.ndarray, confidence: float) -> tuple[float, float]:
