@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gradrank.base.numbers import MINUS, NONE
 
-PAGE = 45  # lines of a table that fit a page in LaTeX
+PAGE = 45  # maximum number of lines of a LaTeX table that is not a longtable
 LATEX_PACKAGES = "% needs \\usepackage{booktabs,graphicx,longtable}"
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -40,7 +40,7 @@ def plain_table(grid: Grid) -> str:
 
 
 def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return cells as a Markdown table: the first column left-aligned, the others right-aligned."""
+    """Return a Markdown table. The first column is left-aligned, the other columns are right-aligned."""
     return markdown_table(Grid(head, "l" + "r" * (len(head) - 1), list(rows)))
 
 
@@ -68,7 +68,7 @@ def html_table(grid: Grid, caption: str) -> str:
 
 
 def latex_escape(text: str) -> str:
-    """Return text with LaTeX's special characters escaped; text in backquotes is set in typewriter."""
+    """Return text with LaTeX's special characters escaped. Text in backquotes is set in typewriter type."""
     plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
     return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
 
