@@ -64,17 +64,18 @@ def load(source: str):
 
 
 def gradrank(names, scores, labels, offsets):
-    """Return an evaluation of arrays by gradrank."""
-    from gradrank.evaluation.metrics import compute
+    """Return an evaluation of arrays by gradrank, which includes checks and the search for the rows of each query."""
+    from gradrank.evaluation.rankings.evaluation import evaluate
 
-    return lambda: compute(names, scores, labels, offsets, "trec")["ndcg@10"].mean()
+    qid = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return lambda: evaluate(labels, scores, qid=qid, metrics=names, convention="trec").per_query["ndcg@10"].mean()
 
 
 def gradrank_from_files(scores, labels, offsets):
     """Return an evaluation of Parquet files by gradrank."""
     import polars as pl
 
-    from gradrank.evaluation.evaluate import evaluate_file
+    from gradrank.evaluation.rankings.evaluation import evaluate
 
     folder = Path(tempfile.mkdtemp())
     sizes = np.diff(offsets)
@@ -88,7 +89,7 @@ def gradrank_from_files(scores, labels, offsets):
     pl.DataFrame({"score": scores}).write_parquet(folder / "scores.parquet")
 
     def run():
-        values = evaluate_file(folder / "scores.parquet", folder / "data.parquet", "trec", ALL)
+        values = evaluate(folder / "data.parquet", folder / "scores.parquet", metrics=ALL, convention="trec").per_query
         values.write_parquet(folder / "values.parquet")
         shutil.rmtree(folder)
         return values["ndcg@10"].mean()

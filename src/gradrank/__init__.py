@@ -10,17 +10,37 @@ if TYPE_CHECKING:
     from gradrank.base.processor import pin
     from gradrank.data.text.letor import scan_letor
     from gradrank.evaluation.estimator.ranker import Ranker, load
+    from gradrank.evaluation.rankings.comparison import compare
+    from gradrank.evaluation.rankings.evaluation import evaluate
+    from gradrank.evaluation.rankings.explanation import explain_convention
+    from gradrank.evaluation.rankings.listings import conventions, metrics
 
 __version__ = "0.2.0"
 
 # key: public name; value: the module that defines it
 _MODULES = {
     "Ranker": "gradrank.evaluation.estimator.ranker",
+    "compare": "gradrank.evaluation.rankings.comparison",
+    "conventions": "gradrank.evaluation.rankings.listings",
+    "evaluate": "gradrank.evaluation.rankings.evaluation",
+    "explain_convention": "gradrank.evaluation.rankings.explanation",
     "load": "gradrank.evaluation.estimator.ranker",
+    "metrics": "gradrank.evaluation.rankings.listings",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",
 }
-__all__ = ["Ranker", "__version__", "load", "pin", "scan_letor"]
+__all__ = [
+    "Ranker",
+    "__version__",
+    "compare",
+    "conventions",
+    "evaluate",
+    "explain_convention",
+    "load",
+    "metrics",
+    "pin",
+    "scan_letor",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gradrank.evaluation.evaluate import LETOR_TABLES, letor_report
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.rankings.letor_report import LETOR_TABLES, letor_report
 from gradrank.evaluation.score_files import read_scores
 
 # Data set, the fold and part whose test documents were scored.
@@ -23,7 +23,7 @@ def test_report_of_a_text_file_equals_letors_output(case, oracle, kind):
     stored, name, fold, _ = case
     raw = stored.parents[1] / "raw" / stored.name
     text = next(raw.rglob(f"Fold{fold}/test.txt"))
-    assert letor_report(oracle / f"{name}-{kind}.scores.txt", text) == _output(oracle, name, kind)
+    assert letor_report(text, oracle / f"{name}-{kind}.scores.txt") == _output(oracle, name, kind)
 
 
 @pytest.mark.parametrize("kind", ["smooth", "tied"])

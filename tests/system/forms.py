@@ -27,8 +27,9 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import write_json
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
-from gradrank.evaluation.evaluate import evaluate_file
+from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.predict import predict
+from gradrank.evaluation.rankings.evaluation import evaluate
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.trained_fold import TrainedFold
 
@@ -184,8 +185,9 @@ def results_of(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     predict(fold, path, folder / "run.txt", "trec")
     predict(fold, path, folder / "scores.txt")
     run = [line.split(" ") for line in (folder / "run.txt").read_text().splitlines()]
-    values = evaluate_file(folder / "run.txt", path, "trec", METRICS, columns=columns)
-    same = evaluate_file(folder / "scores.txt", path, "trec", METRICS, columns=columns)
+    judgements = read_judgements(path, columns=columns)
+    values = evaluate(judgements, folder / "run.txt", metrics=METRICS, convention="trec").per_query
+    same = evaluate(judgements, folder / "scores.txt", metrics=METRICS, convention="trec").per_query
     assert values.equals(same), "a TREC run and scores by line give different values"
     results = {
         "labels": dict(zip(keys, rows["label"].to_list(), strict=True)),

@@ -34,6 +34,7 @@ Settings = Annotated[
     str | None, typer.Option(help="Settings as a JSON object, or @FILE. By default, those of params.yaml.")
 ]
 ScoresForm = Literal["letor", "trec"]
+PairedTest = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
 Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
 

@@ -1,12 +1,25 @@
-"""Commands that use data and models: init, evaluate, predict and export."""
+"""Commands that use data and models: init, evaluate, compare, predict and export."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.cli.options import USE, Convention, Data, Docid, Ignore, Label, Query, ScoresForm, example, use_one_thread
+from gradrank.cli.options import (
+    USE,
+    Convention,
+    Data,
+    Docid,
+    Ignore,
+    Label,
+    PairedTest,
+    Query,
+    ScoresForm,
+    example,
+    use_one_thread,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,22 +76,24 @@ def evaluate(
     Documents that a TREC run leaves out are counted on standard error.
     """
     from gradrank.data.tables.roles import Columns
-    from gradrank.evaluation.evaluate import LETOR_TABLES, evaluate_file, letor_report
+    from gradrank.evaluation.judgements import read_judgements
+    from gradrank.evaluation.rankings.evaluation import evaluate as run
+    from gradrank.evaluation.rankings.letor_report import LETOR_METRICS, letor_report
 
     columns = Columns(query, label, docid)
-    chosen = None if metrics is None else [name.strip() for name in metrics.split(",")]
-    names = chosen or [name for table in LETOR_TABLES for name in table.values()]
-    if chosen is None:
-        typer.echo(letor_report(scores, data, convention, columns=columns), nl=False)
+    judgements = read_judgements(data, columns=columns)
+    names = LETOR_METRICS if metrics is None else metrics.split(",")
+    if metrics is None:
+        typer.echo(letor_report(judgements, scores, convention), nl=False)
     agreement = None
     if against is not None:
         from gradrank.evaluation.agreement import agreement as run_agreement
 
         agreement = run_agreement(scores, against, data, columns=columns).drop("qid")
-    if chosen or out:
-        values = evaluate_file(scores, data, convention, names, columns=columns)
-        if chosen:
-            _echo_means(values.select(names), convention)
+    if metrics or out:
+        values = run(judgements, scores, metrics=names, convention=convention).per_query
+        if metrics:
+            _echo_means(values.drop("qid"), convention)
         if agreement is not None:
             values = values.hstack(agreement)
         if out:
@@ -93,6 +108,56 @@ def _echo_means(values: "pl.DataFrame", description: str) -> None:
     for column in values:
         mean = column.mean()
         typer.echo(f"{column.name}\t{'undefined' if mean is None else f'{mean:.4f}'}\t{description}")
+
+
+@commands.command(
+    rich_help_panel=USE,
+    epilog=example("gradrank compare a.run b.run --data qrels.txt --metric ndcg@10 --convention trec"),
+)
+def compare(
+    scores: Annotated[list[Path], typer.Argument(help="Score files. A file's name without its suffix is its name.")],
+    data: Annotated[
+        Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
+    ],
+    metric: Annotated[str, typer.Option(help="Metric, such as ndcg@10 or map.")] = "ndcg@10",
+    convention: Convention = "letor4",
+    baseline: Annotated[
+        str | None, typer.Option(help="Name of the ranking to compare the others with. By default, all pairs.")
+    ] = None,
+    test: Annotated[PairedTest, typer.Option(help="Paired test over queries.")] = "t",
+    margin: Annotated[
+        float | None, typer.Option(help="Largest difference that does not matter: adds a test of equivalence.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap and randomisation tests.")] = 0,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the table in LaTeX.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Parquet file for the table.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+) -> None:
+    """Test whether rankings differ: paired tests over queries, with Holm's correction.
+
+    Each line of the table compares two score files.
+    """
+    from gradrank.data.tables.roles import Columns
+    from gradrank.evaluation.judgements import read_judgements
+    from gradrank.evaluation.rankings.comparison import compare as run
+
+    names = [path.stem for path in scores]
+    for name in names:
+        if names.count(name) > 1:
+            raise GradrankError(f"two score files are called {name!r}. Fix: rename one of them")
+    if latex and markdown:
+        raise GradrankError("--latex and --markdown exclude each other. Fix: leave one of them out")
+    judgements = read_judgements(data, columns=Columns(query, label, docid))
+    rankings = dict(zip(names, scores, strict=True))
+    options = {"metric": metric, "convention": convention, "baseline": baseline, "margin": margin, "seed": seed}
+    result = run(rankings, judgements, test=test, **options)
+    typer.echo(result.to_latex() if latex else result.to_markdown() if markdown else str(result))
+    if out:
+        with atomic(out) as partial:
+            result.table.write_parquet(partial)
 
 
 @commands.command(

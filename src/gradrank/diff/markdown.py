@@ -1,10 +1,11 @@
 """A comparison as Markdown, for a pull request."""
 
+from gradrank.base.numbers import MINUS
+from gradrank.base.text_tables import pipe_table
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison, MovedQueries
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import MINUS
-from gradrank.report.tables.table import Column, Table, pipe_table
+from gradrank.report.tables.table import Column, Table
 
 MOST_ROWS = 10  # a longer table of changes is collapsed
 

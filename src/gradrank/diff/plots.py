@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from gradrank.base.numbers import number
 from gradrank.diff.compare import MeanDifference, MovedQueries
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
 from gradrank.report.plots.strips import axis, bar, strip, vertical_line
-from gradrank.report.tables.numbers import number
 
 WIDTH = 300
 FRAME = Frame(left=42, right=292, top=8, bottom=116)

@@ -5,10 +5,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gradrank.base.numbers import MINUS
 from gradrank.diff import wording
 from gradrank.diff.compare import Comparison
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import MINUS
 
 STYLES = {"better": "bold green", "worse": "bold red", "within seeds": "yellow", "untested": "yellow"}
 MOST_CHANGES = 20  # maximum number of changes shown per kind

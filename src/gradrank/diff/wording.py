@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from gradrank.base.numbers import NONE, number
 from gradrank.diff.changes import Change
 from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
 from gradrank.diff.state import State
-from gradrank.report.tables.numbers import NONE, P, number, seconds
+from gradrank.report.tables.numbers import P, seconds
 from gradrank.report.tables.table import Column, Table
 
 MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}

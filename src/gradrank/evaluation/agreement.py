@@ -22,10 +22,10 @@ def agreement(
 ) -> pl.DataFrame:
     """Return one row per query of `data` with `qid` and the rank correlations `kendall_tau` and `spearman_rho`.
 
-    scores, against: two score files, as in `evaluate_file`. Documents without a score in both files are left out. data,
-    split, columns: as in `evaluate_file`. A value is null if a query has fewer than two documents with scores, or if a
-    file gives the same score to all of them. Raises GradrankError for malformed scores, and if `data` are qrels and the
-    files rank different documents that are not judged.
+    scores, against: two score files, as in `read_scores`. Documents without a score in both files are left out. data,
+    split, columns: as in `read_scores` and `read_judgements`. A value is null if a query has fewer than two documents
+    with scores, or if a file gives the same score to all of them. Raises GradrankError for malformed scores, and if
+    `data` are qrels and the files rank different documents that are not judged.
     """
     judged = read_judgements(data, columns=columns)
     judgements, first, first_ranked = read_ranking(scores, judged, split)

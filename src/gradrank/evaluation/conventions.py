@@ -112,4 +112,6 @@ def resolve(name: str | Convention, **changes: Any) -> Convention:
         if name not in CONVENTIONS:
             raise GradrankError(unknown("convention", name, CONVENTIONS))
         name = CONVENTIONS[name]
+    if not isinstance(name, Convention):
+        raise GradrankError(f"convention {name!r}: expected a name. Fix: use one of {', '.join(CONVENTIONS)}")
     return replace(name, **changes)

@@ -1,4 +1,4 @@
-"""Evaluation of a score file, or of all folds of a model. Only scores are read, so a new metric needs no training."""
+"""Evaluation of all folds of a model. Only scores are read, so a new metric needs no training."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,6 @@ from gradrank.base.stamps import write_stamp
 from gradrank.base.validation import flat
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
-from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
@@ -27,50 +26,6 @@ from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 
 TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # key: name of a key column that is not text; value: its type
-LETOR_TABLES = (
-    {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
-    {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
-)
-
-
-def evaluate_file(
-    scores: Path | str,
-    data: Path | str,
-    convention: str | Convention,
-    metrics: Sequence[str],
-    split: str = "test",
-    columns: Columns = Columns(),  # noqa: B008 - frozen
-) -> pl.DataFrame:
-    """Return one row per query of `data`: `qid`, then one column per metric; undefined values are null.
-
-    scores: a score file in a form of `score_files.read_scores`. data: a stored collection, a data file in any form that
-    training reads, or TREC qrels. split: rows to read if the score file has a column `split`. columns: names of the
-    columns if `data` is a table. Raises GradrankError for malformed scores or data, and for an unknown metric or
-    convention.
-    """
-    judgements, values, ranked = read_ranking(scores, read_judgements(data, columns=columns), split)
-    table = _table(judgements, values, resolve(convention), metrics, ranked)
-    return table.select(pl.Series("qid", judgements.ids), *metrics)
-
-
-def letor_report(
-    scores: Path | str,
-    data: Path | str,
-    convention: str | Convention = "letor4",
-    split: str = "test",
-    columns: Columns = Columns(),  # noqa: B008 - frozen
-) -> str:
-    """Return the two tables that LETOR's evaluation program prints, character for character.
-
-    The arguments and errors are those of `evaluate_file`.
-    """
-    names = [name for table in LETOR_TABLES for name in table.values()]
-    values = evaluate_file(scores, data, convention, names, split, columns)
-    lines = []
-    for table in LETOR_TABLES:
-        means = (f"{values[name].mean():.4f}" for name in table.values())
-        lines += ["\t".join(["qid", *table]), "\t".join(["Average", *means]), ""]
-    return "\n".join(lines) + "\n"
 
 
 def evaluate_folds(
@@ -134,14 +89,23 @@ def _evaluate_part(
     for convention in conventions:
         row_keys = {"convention": convention.name} | dict(keys) | {"split": split}
         columns = [pl.lit(value, dtype=TYPES.get(name)).alias(name) for name, value in row_keys.items()]
-        yield _table(judgements, scores, convention, metrics, ranked).select(*columns, pl.all())
+        yield query_table(judgements, scores, convention, metrics, ranked).select(*columns, pl.all())
 
 
-def _table(
-    judgements: Judgements, scores: np.ndarray, convention: Convention, metrics: Sequence[str], ranked: np.ndarray
+def query_table(
+    judgements: Judgements,
+    scores: np.ndarray,
+    convention: Convention,
+    metrics: Sequence[str],
+    ranked: np.ndarray | None = None,
 ) -> pl.DataFrame:
+    """Return one row per query: `qid`, `query` (if the ids are text) and one column per metric.
+
+    The arguments are those of Ranking. metrics: names in gradrank's own spelling. Undefined values are null.
+    """
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
-    values = compute(metrics, scores, labels, offsets, convention, ids, None if ranked.all() else ranked)
+    ranked = None if ranked is None or ranked.all() else ranked
+    values = compute(metrics, scores, labels, offsets, convention, ids, ranked)
     ids = {"qid": judgements.qids} | ({} if judgements.names is None else {QUERY: judgements.names})
     return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 

@@ -18,7 +18,7 @@ MAP, MRR and ERR have closed forms. Interpolated precision has no closed form, s
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import NamedTuple
 
@@ -87,7 +87,7 @@ def find(name: str) -> tuple[Metric, dict[str, float]]:
 
     Raises GradrankError if no pattern matches or k exceeds DEEPEST.
     """
-    pattern, numbers = _matched(name)
+    pattern, numbers = match(name, METRICS)
     if pattern is None:
         raise GradrankError(unknown("metric", name, METRICS))
     if len(numbers.get("k", "")) > len(str(DEEPEST)):
@@ -97,18 +97,18 @@ def find(name: str) -> tuple[Metric, dict[str, float]]:
 
 def metric_label(name: str) -> str:
     """Return a metric's name in the literature, such as `NDCG@10` for `ndcg@10`; an unknown name is unchanged."""
-    pattern, numbers = _matched(name)
+    pattern, numbers = match(name, METRICS)
     return name if pattern is None else METRICS[pattern].label.format(**numbers)
 
 
-def _matched(name: str) -> tuple[str | None, dict[str, str]]:
+def match(name: str, patterns: Iterable[str]) -> tuple[str | None, dict[str, str]]:
     """Return the pattern that a name matches, and a dict of the text of each parameter; None and {} without a match."""
-    for pattern in METRICS:
+    for pattern in patterns:
         regex = re.escape(pattern)
         for field, (_, digits) in FIELDS.items():
             regex = regex.replace(rf"\{{{field}\}}", f"(?P<{field}>{digits})")
-        if match := re.fullmatch(regex, name):
-            return pattern, match.groupdict()
+        if found := re.fullmatch(regex, name):
+            return pattern, found.groupdict()
     return None, {}
 
 

@@ -84,7 +84,7 @@ def paired_t(a: np.ndarray, b: np.ndarray) -> float:
     """
     from scipy.stats import ttest_1samp
 
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     if len(gaps) < 2:
         return np.nan
     if np.all(gaps == gaps[0]):  # if so, t is 0/0 or infinite
@@ -102,7 +102,7 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     """
     from scipy.stats import wilcoxon as signed_rank
 
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     gaps = gaps[gaps != 0]
     if not len(gaps):
         return 1.0
@@ -111,9 +111,39 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
 
 
+def effect_size(a: np.ndarray, b: np.ndarray) -> float:
+    """Return Cohen's d_z: the mean of a - b divided by its standard deviation over queries. a, b: (q,) values.
+
+    The result is nan for fewer than two queries, and if the difference is the same on every query. Source: Cohen 1988.
+    """
+    gaps = differences(a, b)
+    if len(gaps) < 2 or np.all(gaps == gaps[0]):
+        return np.nan
+    return float(np.mean(gaps) / np.std(gaps, ddof=1))
+
+
+def equivalence(a: np.ndarray, b: np.ndarray, margin: float) -> float:
+    """Return the p value of two one-sided paired t tests (Schuirmann 1987). a, b: (q,) values.
+
+    The null hypothesis is that the mean of a - b is at most -margin or at least margin. A small p value therefore
+    supports that the means differ by less than the margin. p is the larger of the p values of the two tests, and nan
+    for fewer than two queries.
+    """
+    from scipy.stats import t
+
+    gaps = differences(a, b)
+    if len(gaps) < 2:
+        return np.nan
+    mean, spare = float(np.mean(gaps)), margin - abs(float(np.mean(gaps)))
+    if np.all(gaps == gaps[0]):
+        return 0.0 if abs(mean) < margin else 1.0
+    error = float(np.std(gaps, ddof=1)) / np.sqrt(len(gaps))
+    return float(t.sf(spare / error, len(gaps) - 1))
+
+
 def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
     """Return three numbers of queries: where a is better than, equal to and worse than b. a, b: (q,) values."""
-    gaps = _differences(a, b)
+    gaps = differences(a, b)
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
 
@@ -124,7 +154,7 @@ def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int =
     mean of a minus the mean of b. A resampled query keeps the weight of its fold. seed: seed of the resampling.
     """
     defined = ~np.isnan(a - b)
-    gaps, weights = _differences(a, b), _fold_weights(folds[defined])
+    gaps, weights = differences(a, b), _fold_weights(folds[defined])
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
     low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
@@ -175,7 +205,7 @@ def compare_all(
     for i, j in combinations(range(len(names)), 2):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
-        gap = _weighted_mean(_differences(a, b), weights)
+        gap = _weighted_mean(differences(a, b), weights)
         test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), wilcoxon(a, b))
         rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
     for test in ("t", "wilcoxon"):
@@ -220,7 +250,7 @@ def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -
     return Ranks(ranks, p, critical)
 
 
-def _differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a - b for the queries where both are defined.
 
     The differences are rounded to 12 decimals, so that rounding errors do not break ties.

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gradrank.base.git import git
+from gradrank.base.numbers import number
 from gradrank.base.results import DatasetFolder, Results
 from gradrank.config.project_folder import typed
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import headline
-from gradrank.report.tables.numbers import number
 from gradrank.report.tables.summary_tables import read_tables, warnings
 
 BEST = 5

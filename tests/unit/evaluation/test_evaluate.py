@@ -9,11 +9,13 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import write_stamp
-from gradrank.evaluation.evaluate import evaluate_file, evaluate_folds, letor_report
+from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.export import export_model, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.per_query import read_test_queries
+from gradrank.evaluation.rankings.evaluation import evaluate
+from gradrank.evaluation.rankings.letor_report import letor_report
 from gradrank.evaluation.score_files import read_scores
 from made_collection import store
 
@@ -114,7 +116,9 @@ def test_ids_and_ranked_are_what_they_should_be(tmp_path, data, table, reason):
 def test_a_document_that_is_not_ranked_is_left_out_by_ids_as_by_rows(tmp_path, data):
     for table in (IDS, IDS.select("score")):
         ranked = table.with_columns(ranked=pl.Series([False, True, False, True, True]))
-        values = evaluate_file(write(tmp_path / "ranked.parquet", ranked), data, "standard", ["map"])
+        values = evaluate(
+            data, write(tmp_path / "ranked.parquet", ranked), convention="standard", metrics=["map"]
+        ).per_query
         assert values["map"].to_list() == [0.0, 0.0]
 
 
@@ -122,7 +126,7 @@ def test_a_document_that_the_data_hold_twice_has_no_score_of_its_own(tmp_path):
     data = write(tmp_path / "twice.txt", "1 qid:1 1:1 #docid = A\n0 qid:1 1:2 #docid = A\n")
     run = write(tmp_path / "run.txt", "1 Q0 A 1 2 x\n")
     with pytest.raises(GradrankError, match="document 'A' of query 1 is in the data twice"):
-        evaluate_file(run, data, "standard", ["map"])
+        evaluate(data, run, metrics=["map"])
 
 
 @pytest.mark.parametrize("packed", [bytes, gzip.compress])
@@ -137,7 +141,7 @@ def test_ids_are_whole_and_text_in_every_form_of_data(tmp_path, packed):
     for name, content in (("a.txt", text), ("a.csv", csv), ("qrels", qrels)):
         path = tmp_path / f"{name}{suffix}"
         path.write_bytes(packed(content.encode()))
-        values = evaluate_file(tmp_path / f"run.txt{suffix}", path, "standard", ["map"])
+        values = evaluate(path, tmp_path / f"run.txt{suffix}", convention="standard", metrics=["map"]).per_query
         assert values["qid"].to_list() == ids and values["map"].to_list() == [0.5, 1, 1, 1]
 
 
@@ -153,13 +157,13 @@ def test_other_files_than_expected_are_refused(tmp_path, data):
         read_scores(tmp_path / "binary.txt", read_judgements(data))
 
 
-def test_evaluate_file_and_report_by_hand(tmp_path, data):
+def test_values_and_report_by_hand(tmp_path, data):
     path = write(tmp_path / "scores.txt", "\n".join(map(str, SCORES)) + "\n")
-    table = evaluate_file(path, data, "standard", ["map", "p@1", "ndcg_beta"])
+    table = evaluate(data, path, convention="standard", metrics=["map", "p@1", "ndcg_beta"]).per_query
     assert table.to_dict(as_series=False) == {
         "qid": [10, 7], "map": [1 / 2, 1 / 2], "p@1": [0, 0], "ndcg_beta": [0, 1 / 2]
     }  # fmt: skip
-    averages = [line.split("\t") for line in letor_report(path, data).splitlines() if line]
+    averages = [line.split("\t") for line in letor_report(data, path).splitlines() if line]
     assert averages[0] == ["qid", *(f"P@{k}" for k in range(1, 11)), "MAP"]
     assert averages[1][:4] == ["Average", "0.0000", "0.5000", "0.3333"]
     assert averages[2] == ["qid", *(f"NDCG@{k}" for k in range(1, 11)), "MeanNDCG"]
@@ -169,7 +173,9 @@ def test_evaluate_file_and_report_by_hand(tmp_path, data):
 
 def test_undefined_values_are_null_and_left_out_of_means(tmp_path):
     data = write(tmp_path / "data.txt", "0 qid:1 1:1\n0 qid:1 1:1\n1 qid:2 1:1\n0 qid:2 1:1\n")
-    table = evaluate_file(write(tmp_path / "s.txt", "1\n2\n3\n4\n"), data, "letor4", ["pairwise_accuracy"])
+    table = evaluate(
+        data, write(tmp_path / "s.txt", "1\n2\n3\n4\n"), convention="letor4", metrics=["pairwise_accuracy"]
+    ).per_query
     assert table["pairwise_accuracy"].to_list() == [None, 0.0]
     assert table["pairwise_accuracy"].mean() == 0.0
 

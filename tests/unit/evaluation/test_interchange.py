@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.evaluation.evaluate import evaluate_file
 from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.rankings.evaluation import evaluate
 from gradrank.evaluation.score_files import read_scores
 
 MEASURES = {
@@ -49,7 +49,7 @@ def run(qrels, tmp_path):
 
 def test_a_run_that_leaves_documents_out_is_measured_as_trec_eval_does(qrels, run, capsys):
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="needs pytrec-eval-terrier")
-    ours = evaluate_file(run, qrels, "trec", list(MEASURES))
+    ours = evaluate(qrels, run, convention="trec", metrics=list(MEASURES)).per_query
     with run.open() as ranked, qrels.open() as judged:
         evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), pytrec_eval.supported_measures)
         theirs = evaluator.evaluate(pytrec_eval.parse_run(ranked))
@@ -68,7 +68,7 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
     data, run = tmp_path / "test.txt", tmp_path / "run.txt"
     data.write_text("1 qid:1 1:0 #docid = A\n0 qid:1 1:0 #docid = B\n1 qid:1 1:0 #docid = C\n")
     run.write_text("1 Q0 B 1 3 x\n1 Q0 C 2 2 x\n")
-    values = evaluate_file(run, data, "standard", ["map", "p@2", "recall@10", "mrr", "ndcg@2"])
+    values = evaluate(data, run, convention="standard", metrics=["map", "p@2", "recall@10", "mrr", "ndcg@2"]).per_query
     ideal = 1 + 1 / np.log2(3)
     assert values.row(0) == (1, 0.25, 0.5, 0.5, 0.5, pytest.approx(1 / np.log2(3) / ideal))
     assert "ranks 2 of 3 documents" in capsys.readouterr().err
@@ -76,7 +76,7 @@ def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):
         read_scores(run, read_judgements(data))
     run.write_text("1 Q0 X 1 3 x\n")
     with pytest.raises(GradrankError, match="line 1: document 'X' of query 1 is not in the data"):
-        evaluate_file(run, data, "standard", ["map"])
+        evaluate(data, run, metrics=["map"])
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_a_fault_in_qrels_is_named_with_its_line(tmp_path, text, message):
 def test_qrels_need_a_run_with_names(tmp_path, qrels):
     pl.DataFrame({"score": [1.0]}).write_parquet(tmp_path / "scores.parquet")
     with pytest.raises(GradrankError, match="no document ids"):
-        evaluate_file(tmp_path / "scores.parquet", qrels, "trec", ["map"])
+        evaluate(qrels, tmp_path / "scores.parquet", convention="trec", metrics=["map"])

@@ -14,11 +14,11 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import write_json
 from gradrank.data import reader
 from gradrank.data.reader import TrainingSchema, read_new
-from gradrank.evaluation import predict as prediction
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.predict import predict
 from gradrank.evaluation.score_files import read_scores as read_run
 from gradrank.models.single_feature import SingleFeature
+from gradrank.training import trained_fold
 from gradrank.training.trained_fold import TrainedFold
 
 WIDTH = 4
@@ -39,7 +39,7 @@ class AboveMean(SingleFeature):
 @pytest.fixture
 def fold(tmp_path, monkeypatch) -> Path:
     """A trained fold whose model depends on where a query begins and ends."""
-    monkeypatch.setattr(prediction, "get_model", lambda name: {"above_mean": AboveMean}[name])
+    monkeypatch.setattr(trained_fold, "get_model", lambda name: {"above_mean": AboveMean}[name])
     folder = tmp_path / "results/toy/above_mean/fold1"
     (folder / "model").mkdir(parents=True)
     AboveMean(feature=0, sign=1).save(folder / "model")

@@ -7,7 +7,8 @@ import subprocess
 import polars as pl
 import pytest
 
-from gradrank.report.tables.latex import PAGE, escape, latex
+from gradrank.base.text_tables import PAGE
+from gradrank.report.tables.latex import escape, latex
 from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables

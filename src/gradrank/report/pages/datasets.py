@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from gradrank.base.numbers import is_missing, number
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
@@ -19,7 +20,7 @@ from gradrank.report.plots.spread import spread
 from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
-from gradrank.report.tables.numbers import best, descending, is_missing, number
+from gradrank.report.tables.numbers import best, descending
 from gradrank.report.tables.table import Row
 from gradrank.report.tables.verdicts import count_verdicts
 

@@ -9,8 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from gradrank.base.numbers import number, p_value
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, number, p_value, seconds, size
+from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, seconds, size
 from gradrank.report.tables.summary_tables import SEEDS
 from gradrank.report.tables.verdicts import MARKS, POWER
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from gradrank.base.numbers import number
 from gradrank.report.plots import svg
-from gradrank.report.tables.numbers import number
 
 HEIGHT = 22
 MIDDLE = HEIGHT / 2

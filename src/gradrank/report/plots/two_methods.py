@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from gradrank.base.numbers import is_missing, number
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
-from gradrank.report.tables.numbers import is_missing, number
 
 WIDTH = 360
 FRAME = Frame(left=34, right=350, top=14, bottom=224)  # the same as in two_methods.js

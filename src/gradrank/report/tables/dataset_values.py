@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.numbers import is_missing
 from gradrank.evaluation.file_order import CONSTANT, file_order
 from gradrank.evaluation.literature.published import Published, lookup
 from gradrank.evaluation.literature.verdict import Judged, alike, judge_values
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
-from gradrank.report.tables.numbers import is_missing
 from gradrank.report.tables.table import Row
 
 RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # key: metric; value: level of recall

@@ -1,68 +1,56 @@
-"""Write a Table as LaTeX for papers: booktabs rules, best values in bold, significance marks and a full caption.
+"""Write a Table as LaTeX for papers: booktabs rules, best values in bold, marks of significance, a full caption.
 
-If `parts` names a column, such as the convention, one LaTeX table is written per value of that column. The LaTeX
-document needs the packages booktabs, graphicx and longtable. A table that is too long for one page is written as a
-longtable. A shorter table is shrunk if it is wider than the text.
+A table with `parts` becomes one table per value of that column, such as the convention. The text needs the packages
+booktabs, graphicx and longtable. A table of more lines than fit a page is a longtable; a table wider than the text is
+shrunk.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
+from gradrank.base.numbers import MINUS, is_missing
+from gradrank.base.text_tables import LATEX_PACKAGES, SPECIAL, Grid, latex_escape, latex_table
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.numbers import MINUS, NONE, best, descending, is_missing
+from gradrank.report.tables.numbers import best, descending
 from gradrank.report.tables.table import PrintedRow, Row, Table, Wide, pivot
 from gradrank.report.tables.verdicts import MARKS
 
-PAGE = 45  # maximum number of lines of a table that is not a longtable
 MARK = "$^{*}$"
-SPECIAL = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
-    **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
-    **{NONE: "--", "…": "\\dots{}"},
-    **dict.fromkeys(MARKS.values(), ""),  # marks are dropped, because the verdict follows each mark as a word
-}
-
-
-class Grid(NamedTuple):
-    """Cells as LaTeX. alignment: one letter per column. has_marks: True if any cell has a significance mark."""
-
-    head: list[str]
-    alignment: str
-    lines: list[list[str]]
-    has_marks: bool = False
 
 
 def latex(table: Table) -> str:
-    """Return one `table` or `longtable` environment per part of the table. Without rows, there are no parts."""
+    """Return one `table` or `longtable` environment per part of the table; a table without rows has no part."""
     rows = table.printed_rows(MINUS)
     parts = list(dict.fromkeys(values[table.parts] if table.parts else None for values, _ in rows))
-    texts = ["% needs \\usepackage{booktabs,graphicx,longtable}"]
+    texts = [LATEX_PACKAGES]
     for part in parts:
         part_rows = [row for row in rows if part is None or row[0][table.parts] == part]
-        grid = _long_grid(table, part_rows) if table.wide is None else _wide_grid(table, table.wide, part_rows)
-        texts.append(_environment(grid, _caption(table, part, grid.has_marks), _label(table, part)))
+        if table.wide is None:
+            grid, has_marks = _long_grid(table, part_rows), False
+        else:
+            grid, has_marks = _wide_grid(table, table.wide, part_rows)
+        texts.append(latex_table(grid, _caption(table, part, has_marks), _label(table, part)))
     return "\n".join(texts)
 
 
 def escape(text: str) -> str:
-    """Return text with LaTeX's special characters escaped. Text in backquotes is set in typewriter type."""
-    plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
-    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
+    """Return text for LaTeX without the marks of verdicts, because the verdict's word follows its mark."""
+    return latex_escape("".join(sign for sign in text if sign not in MARKS.values()))
 
 
 def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
-    """Return a Grid with one line per row of the table."""
+    """Return one line per row."""
     columns = [column for column in table.columns if column.key != table.parts]
     alignment = "".join("l" if column.is_text else "r" for column in columns)
     lines = [[escape(texts[column.key]) for column in columns] for _, texts in rows]
     return Grid([escape(column.head) for column in columns], alignment, lines)
 
 
-def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> Grid:
-    """Return a Grid of the wide form. If `wide.best` is set, its lines are sorted by column `wide.by`, best first."""
+def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> tuple[Grid, bool]:
+    """Return the wide form, and whether a cell has a mark of significance.
+
+    If `wide.best` is set, its lines are sorted by the column `wide.by`, best first.
+    """
     keys = [key for key in wide.lines if key != table.parts]
     heads, cells = pivot(rows, keys, wide.across)
     order = list(cells)
@@ -89,7 +77,7 @@ def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> Grid:
         for line in order
     ]
     head = [*keys, *(metric_label(name) for name in heads)]
-    return Grid(list(map(escape, head)), "l" * len(keys) + "r" * len(heads), lines, bool(marked))
+    return Grid(list(map(escape, head)), "l" * len(keys) + "r" * len(heads), lines), bool(marked)
 
 
 def _is_marked(wide: Wide, row: Row) -> bool:
@@ -118,15 +106,3 @@ def _caption(table: Table, part: str | None, has_marks: bool) -> str:
 
 def _label(table: Table, part: str | None) -> str:
     return f"tab:{table.id}" + (f"-{part}" if part is not None else "")
-
-
-def _environment(grid: Grid, caption: str, label: str) -> str:
-    head, *lines = (" & ".join(line) + r" \\" for line in (grid.head, *grid.lines))
-    if len(lines) > PAGE:
-        opening = [f"\\begin{{longtable}}{{{grid.alignment}}}", f"\\caption{{{caption}}}\\label{{{label}}}\\\\"]
-        above = ["\\toprule", head, "\\midrule", "\\endhead", "\\bottomrule", "\\endfoot"]
-        return "\n".join(["{\\small", *opening, *above, *lines, "\\end{longtable}}"])
-    shrunk = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
-    opening = ["\\begin{table}", "\\centering", f"\\caption{{{caption}}}", f"\\label{{{label}}}", shrunk]
-    tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", "\\toprule", head, "\\midrule", *lines, "\\bottomrule"]
-    return "\n".join([*opening, *tabular, "\\end{tabular}}", "\\end{table}"])

@@ -11,10 +11,10 @@ from typing import Any
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, read_json
 from gradrank.base.results import Results
+from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.table import pipe_table
 from gradrank.report.tables.verdicts import MARKS
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
+from gradrank.base.numbers import is_missing
+from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation import file_order
 from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.dataset_values import best_mean
-from gradrank.report.tables.numbers import best, format_value, is_missing
+from gradrank.report.tables.numbers import best, format_value
 from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, warnings
-from gradrank.report.tables.table import Row, Table, pipe_table
+from gradrank.report.tables.table import Row, Table
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 

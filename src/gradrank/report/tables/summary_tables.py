@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gradrank.base.numbers import is_missing
 from gradrank.evaluation import file_order, short_lists
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.dataset_values import (
@@ -30,7 +31,7 @@ from gradrank.report.tables.dataset_values import (
     published_rows,
     recall_curve,
 )
-from gradrank.report.tables.numbers import VERDICT, P, is_missing
+from gradrank.report.tables.numbers import VERDICT, P
 from gradrank.report.tables.table import Column, Mark, Row, Table, Wide, read_csv
 from gradrank.report.tables.verdicts import explain_verdicts
 

@@ -1,7 +1,7 @@
 """A table with typed columns over a Polars frame, written as CSV for programs and as Markdown for readers.
 
-CSV contains every digit. A missing number is null in the frame, an empty cell in CSV and a dash in Markdown. In floats,
-nan is replaced by null.
+CSV holds every digit. A missing number is null in the frame, an empty cell in CSV and a dash in Markdown; nan becomes
+null.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank.base.files import atomic
+from gradrank.base.text_tables import pipe_table
 from gradrank.report.tables.numbers import TEXT, VERDICT, format_value
 
 if TYPE_CHECKING:
     import polars as pl
 
 Row = dict[str, Any]
-PrintedRow = tuple[Row, dict[str, str]]  # the values and the texts of a row; the keys of both are column keys
+PrintedRow = tuple[Row, dict[str, str]]  # values and texts by column key
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Column:
 
     form: the format of a value, which also determines the type: text (TEXT, VERDICT), integers (`d`, `,d`) or floats
     (`.4f`, P). of: a function that returns the value from a row's source object; if None, the value is the object's
-    item or attribute `key`. drop_if_empty: if True, omit the column if it is null in every row.
+    item or attribute `key`. drop_if_empty: omit the column if it is null in every row.
     """
 
     key: str
@@ -53,14 +54,14 @@ class Column:
         return pl.Int64 if self.form.endswith("d") else pl.Float64
 
     def value(self, source: Any) -> Any:
-        """Return the value of the column from the source object of a row. If a mapping lacks the key, return None."""
+        """Return the column's value from a row's source object; None if a mapping lacks the key."""
         if self.of is not None:
             return self.of(source)
         return source.get(self.key) if isinstance(source, Mapping) else getattr(source, self.key)
 
 
 class Mark(NamedTuple):
-    """A mark for cells whose p value, in column `p`, is below the significance level. words: text that explains it."""
+    """A mark for cells whose p value, in column `p`, is below the significance level; `words`: its explanation."""
 
     p: str
     words: str
@@ -70,9 +71,8 @@ class Mark(NamedTuple):
 class Wide:
     """The wide form of a long table: one line per combination of values of `lines`, one column per value of `across`.
 
-    cell: format string of a cell. Its fields are the keys of the long table's columns. The fields below apply to LaTeX
-    only. best: key of the column whose highest value is in bold, for each value of `across`. by: value of `across` by
-    which the lines are sorted, best first. mark: the significance mark and its column.
+    cell: format string over the printed cells of a row. best: column whose highest value per `across` is in bold in
+    LaTeX. by: value of `across` by which LaTeX sorts the lines, best first. mark: the cells that LaTeX marks.
     """
 
     lines: tuple[str, ...]
@@ -88,8 +88,8 @@ class Table:
     """A table whose file name is `id`.
 
     about: a frame that has the columns, or one source object per row, from which the columns take their values.
-    timed: True if the table contains measured times, which differ from run to run. wide: the wide form for Markdown and
-    LaTeX, if there is one. parts: name of a column; in LaTeX, one table is written per value of this column.
+    timed: the table holds measured times, which differ from run to run. wide: the wide form for Markdown and LaTeX, if
+    there is one. parts: a column; LaTeX writes one table per value of it.
     """
 
     id: str
@@ -108,7 +108,7 @@ class Table:
 
         if not isinstance(about, pl.DataFrame):
             sources = list(about)
-            # A Series raises an error for values of a different type. A frame built from rows would truncate 1.5 to 1.
+            # A Series refuses values of another type; a frame built from rows would truncate 1.5 to 1.
             about = pl.DataFrame(
                 [
                     pl.Series(column.key, [column.value(source) for source in sources], column.dtype)
@@ -122,7 +122,7 @@ class Table:
 
     @property
     def rows(self) -> list[Row]:
-        """Rows as dictionaries. The keys are column keys."""
+        """Rows as dictionaries by column key."""
         return self.frame.to_dicts()
 
     @property
@@ -139,7 +139,7 @@ class Table:
         ]
 
     def printed_rows(self, minus: str = "-") -> list[PrintedRow]:
-        """Return the values and the texts of every row. minus: the sign of negative numbers."""
+        """Return every row as values and as texts. minus: the sign of negative numbers."""
         keys = [column.key for column in self.columns]
         printed = (dict(zip(keys, cells, strict=True)) for cells in self.cells(minus))
         return list(zip(self.rows, printed, strict=True))
@@ -164,7 +164,7 @@ def write_csv(table: Table, folder: Path) -> None:
 
 
 def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
-    """Return the rows of a file written by `write_csv`, or [] if it is missing. The types are those of `columns`."""
+    """Return the rows of a file of `write_csv`, with the types of the columns; an empty list if the file is missing."""
     import polars as pl
 
     if not path.is_file():
@@ -190,10 +190,9 @@ def markdown(table: Table) -> str:
 def pivot(
     rows: Iterable[PrintedRow], lines: Sequence[str], across: str
 ) -> tuple[list[str], dict[tuple[str, ...], dict[str, PrintedRow]]]:
-    """Return the column headings of the wide form, and a dict of its cells.
+    """Return the column headings of the wide form, and its rows by line and heading.
 
-    The headings are the printed values of `across`. The outer keys of the dict are tuples of the printed values of
-    `lines`, one per line. The inner keys are headings.
+    The headings are the printed values of `across`; a line is the tuple of the printed values of `lines`.
     """
     heads: dict[str, None] = {}
     cells: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
@@ -202,9 +201,3 @@ def pivot(
         heads[texts[across]] = None
         cells.setdefault(tuple(texts[key] for key in lines), {})[texts[across]] = row
     return list(heads), cells
-
-
-def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table. The first column is left-aligned, the other columns are right-aligned."""
-    lines = [head, [":--", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.base.numbers import number
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.common.study import PageSection

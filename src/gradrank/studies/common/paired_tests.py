@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gradrank.base.numbers import number
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test
-from gradrank.report.tables.numbers import P, number
+from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row
 
 MAX_NAMED = 4  # largest number of differences that `describe_significant` names

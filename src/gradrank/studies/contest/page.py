@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 
+from gradrank.base.numbers import number
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL, holm, wilcoxon
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest import tables

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from gradrank.base.numbers import number
 from gradrank.evaluation.literature.model_families import year
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
-from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.contest.claims import Pair

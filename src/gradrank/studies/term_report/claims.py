@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradrank.base.numbers import number
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.literature.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.numbers import number
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.common.comparison import verdict_columns, verdict_row

@@ -1,0 +1,1 @@
+"""Evaluation and comparison of rankings that are given as arrays or files."""

@@ -1,0 +1,111 @@
+"""Conversion of one-dimensional data of other libraries to NumPy arrays and Polars Series.
+
+The data can be NumPy arrays, lists, Polars Series, pandas Series, Arrow arrays, or any object that NumPy converts to an
+array. pandas and pyarrow are only used if the caller passes their objects.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gradrank.base.errors import GradrankError
+from gradrank.data.ids import text_ids
+
+
+def numbers(values: Any, name: str) -> np.ndarray:
+    """Return (n,) numbers as a NumPy array of integers or floats; booleans become 0 and 1.
+
+    name: name of the argument in error messages. Raises GradrankError if the data are not one-dimensional, not numeric,
+    or have missing values. A nan is not a missing value.
+    """
+    array = values if isinstance(values, np.ndarray) else _column(values, name)
+    if isinstance(array, pl.Series) or array.dtype.kind not in "iufb" or isinstance(array, np.ma.MaskedArray):
+        array = _numeric(array if isinstance(array, pl.Series) else _series(array, name), name)
+    if array.ndim != 1:
+        raise GradrankError(_shape_error(array.shape, name))
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def ids(values: Any, name: str) -> pl.Series:
+    """Return (n,) ids as a Polars Series of Int64 or text. Whole numbers become Int64 if they are small enough.
+
+    name: name of the argument in error messages. Raises GradrankError if the data are not one-dimensional, or if an id
+    is missing or a fraction.
+    """
+    column = _column(values, name)
+    series = column if isinstance(column, pl.Series) else _series(column, name)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    _check_missing(series, name)
+    if series.dtype.is_integer():
+        whole = series.cast(pl.Int64, strict=False)  # null if the id is too large
+        return whole if not whole.null_count() else series.cast(pl.String)
+    text = text_ids(series, name, name)
+    return text.cast(pl.Int64) if series.dtype.is_float() else text
+
+
+def _numeric(series: pl.Series, name: str) -> np.ndarray:
+    if series.dtype.is_decimal():
+        series = series.cast(pl.Float64)
+    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean or series.dtype == pl.Null):
+        raise GradrankError(
+            f"{name}: expected one number per document, found {series.dtype}. Fix: convert {name} to numbers"
+        )
+    _check_missing(series, name)
+    return series.to_numpy()
+
+
+def _check_missing(series: pl.Series, name: str) -> None:
+    if series.null_count():
+        raise GradrankError(_missing_error(series.is_null().arg_max(), name))
+
+
+def _column(values: Any, name: str) -> pl.Series | np.ndarray:
+    """Return the data as a Series if a library describes its missing values, and as an array otherwise."""
+    if values is None:
+        raise GradrankError(f"{name}: missing. Fix: give one value per document")
+    if isinstance(values, pl.Series | np.ndarray):
+        return values
+    if isinstance(values, str | bytes | dict) or hasattr(values, "collect_schema"):
+        kind = type(values).__name__
+        raise GradrankError(f"{name}: expected one value per document, found {kind}. Fix: give an array or a column")
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(values, pandas.Series | pandas.Index):
+        missing = np.asarray(values.isna())
+        if missing.any() and not (isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"):
+            raise GradrankError(_missing_error(int(np.argmax(missing)), name))
+        return values.to_numpy()
+    try:
+        if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+            return pl.Series(values)
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError, pl.exceptions.PolarsError) as error:
+        raise GradrankError(f"{name}: not an array: {_first_line(error)}. Fix: give a one-dimensional array") from None
+
+
+def _series(array: np.ndarray, name: str) -> pl.Series:
+    if array.ndim != 1:
+        raise GradrankError(_shape_error(array.shape, name))
+    if isinstance(array, np.ma.MaskedArray):
+        return pl.Series(array.tolist())
+    try:
+        return pl.Series(array.tolist() if array.dtype.kind == "O" else array)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise GradrankError(
+            f"{name}: the values have different types: {_first_line(error)}. Fix: convert {name} to one type"
+        ) from None
+
+
+def _missing_error(row: int | None, name: str) -> str:
+    return f"{name}: the value of row {row} (counted from 0) is missing. Fix: leave this row out of all arguments"
+
+
+def _shape_error(shape: tuple[int, ...], name: str) -> str:
+    fix = f"give {name}.ravel()" if sum(size != 1 for size in shape) == 1 else "give one value per document"
+    return f"{name}: expected one dimension, found an array of shape {shape}. Fix: {fix}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")

@@ -1,0 +1,147 @@
+"""Evaluation of one ranking: values per query, means and intervals."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.numbers import number
+from gradrank.evaluation.conventions import Convention, resolve
+from gradrank.evaluation.evaluate import query_table
+from gradrank.evaluation.metric_names import metric_name
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.rankings.inputs import Judged, judged, ranking
+from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.statistics import mean_interval
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluation(Result):
+    """The values of one ranking under one convention, as `evaluate` returns them.
+
+    Printing an Evaluation shows `means`. In a notebook, it is shown as an HTML table.
+
+    per_query: frame with one row per query. The columns are `qid` and one per metric. The queries have the order of
+    their first rows. Undefined values are null. convention: the choices of the evaluation program. confidence:
+    confidence level of the intervals.
+    """
+
+    per_query: pl.DataFrame
+    convention: Convention
+    confidence: float
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """Frame with one row per metric: `metric`, `mean`, `low`, `high` and `queries`.
+
+        `mean` is the mean over the queries with a value, and `queries` is the number of these queries. `low` and `high`
+        are the bounds of the interval of the mean by Student's t over queries (`statistics.mean_interval`). They are
+        null for fewer than two queries.
+        """
+        names = self.per_query.columns[1:]
+        values = [self.per_query[name].drop_nulls().to_numpy() for name in names]
+        mean, low, high = zip(*(mean_interval(of_metric, self.confidence) for of_metric in values), strict=True)
+        columns = {"metric": names, "mean": mean, "low": low, "high": high, "queries": [len(each) for each in values]}
+        return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64)).fill_nan(None)
+
+    def sections(self) -> list[Section]:
+        """Return the table of the means."""
+        caption = (
+            f"Means over {len(self.per_query):,} queries under the convention `{self.convention.name}`, with "
+            f"{100 * self.confidence:g}% intervals by Student's t"
+        )
+        lines = [
+            [metric_label(row["metric"]), *map(number, (row["mean"], row["low"], row["high"])), f"{row['queries']:,}"]
+            for row in self.means.to_dicts()
+        ]
+        return [section(caption, ["metric", "mean", "low", "high", "queries"], 1, lines, "evaluation")]
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    *,
+    qid: Any = None,
+    metrics: Iterable[str] | str = ("ndcg@10", "map"),
+    convention: str | Convention = "standard",
+    confidence: float = 0.95,
+    docid: Any = None,
+) -> Evaluation:
+    """Evaluate a ranking with one or more metrics under a named convention.
+
+    Arrays can be NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. Their rows can be in any order; the
+    rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the rows decides
+    between documents with equal scores.
+
+    Parameters
+    ----------
+    y
+        (n,) relevance grades: integers from 0 to 31. A document is relevant if its grade is 1 or more. Instead, the
+        path of TREC qrels, of a data file in any form that training reads, or of a stored collection.
+    scores
+        (n,) finite numbers; a higher score is a better rank. Instead, the path of a score file: a TREC run, one score
+        per line, or Parquet. Documents that a TREC run leaves out are treated as in trec_eval.
+    qid
+        (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
+    metrics
+        Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
+        of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
+    convention
+        Name of a convention, such as `letor4` or `trec`; `gradrank.conventions()` lists them. Instead, a Convention.
+    confidence
+        Confidence level of the intervals of the means.
+    docid
+        (n,) document ids. They break ties under the convention `trec`, and they match a TREC run to an array `y`.
+
+    Returns
+    -------
+    Evaluation
+        Values per query (`per_query`) and means with intervals (`means`), as Polars frames.
+
+    Raises
+    ------
+    GradrankError
+        If the data are malformed, or if a metric or convention is unknown.
+
+    Examples
+    --------
+    >>> from gradrank.evaluation.rankings.evaluation import evaluate
+    >>> result = evaluate([2, 0, 1, 0], [0.5, 0.9, 0.7, 0.1], qid=[1, 1, 1, 2], metrics=["ndcg@3", "AP"])
+    >>> result.per_query["ndcg@3"].round(4).to_list()
+    [0.5869, 0.0]
+    >>> result.means["mean"].round(4).to_list()
+    [0.2934, 0.2917]
+    """
+    names = _names(metrics)
+    resolved = resolve(convention)
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
+    return Evaluation(values_per_query(judged(y, qid, docid), scores, "scores", resolved, names), resolved, confidence)
+
+
+def values_per_query(
+    judged: Judged, scores: Any, name: str, convention: Convention, metrics: Sequence[str]
+) -> pl.DataFrame:
+    """Return one row per query: `qid`, and one column per metric in gradrank's own spelling.
+
+    name: name of the scores in error messages.
+    """
+    judgements, values, ranked = ranking(judged, scores, name)
+    table = query_table(judgements, values, convention, metrics, ranked)
+    return table.select(pl.Series("qid", judgements.ids), *metrics)
+
+
+def _names(metrics: Iterable[str] | str) -> list[str]:
+    """Return the metric names in gradrank's own spelling."""
+    if not isinstance(metrics, Iterable):
+        raise GradrankError(f"metrics: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
+    names = [metric_name(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    if not names:
+        raise GradrankError("metrics: no metric is given. Fix: give at least one name, such as metrics=['ndcg@10']")
+    for name in names:
+        if names.count(name) > 1:
+            raise GradrankError(f"metrics: {name!r} is given twice. Fix: leave one of them out")
+    return names

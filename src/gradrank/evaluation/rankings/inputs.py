@@ -1,0 +1,127 @@
+"""Judgements and scores from arrays or files, with the rows of each query next to each other."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gradrank.base.errors import GradrankError
+from gradrank.data.stored import StoredCollection
+from gradrank.data.text.scan import HIGHEST_GRADE
+from gradrank.evaluation.document_ids import document_ids
+from gradrank.evaluation.judgements import Judgements, read_judgements
+from gradrank.evaluation.rankings.arrays import ids, numbers
+from gradrank.evaluation.score_files import read_ranking
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements, and the order in which they hold the caller's rows.
+
+    rows: (n,) row numbers of the caller's arrays; None if the judgements have the rows in the caller's order.
+    """
+
+    judgements: Judgements
+    rows: np.ndarray | None = None
+
+
+def judged(y: Any, qid: Any, docid: Any) -> Judged:
+    """Return the judgements in `y`: (n,) grades, or the path of a file or stored collection.
+
+    qid, docid: (n,) query and document ids if `y` is an array, and None if `y` is a path or a Judgements object. The
+    rows may be in any order. Queries are sorted by their first row, and the rows of a query keep their order. Raises
+    GradrankError for invalid grades and ids.
+    """
+    if isinstance(y, str | Path | StoredCollection | Judgements):
+        for name, given in (("qid", qid), ("docid", docid)):
+            if given is not None:
+                raise GradrankError(f"{name}: the data in y have their own ids. Fix: leave out {name}")
+        return Judged(y if isinstance(y, Judgements) else read_judgements(y))
+    labels = grades(y)
+    if qid is None:
+        raise GradrankError(
+            "qid: missing, so the queries of y are unknown. Fix: give one query id per document, such as qid=[1, 1, 2]"
+        )
+    queries, offsets, rows = group_rows(_same_length(ids(qid, "qid"), len(labels), "qid"))
+    docids = None
+    if docid is not None:
+        docids = document_ids(_same_length(ids(docid, "docid"), len(labels), "docid").cast(pl.String), len(labels))
+    if rows is not None:
+        labels, docids = labels[rows], docids if docids is None else docids.gather(rows)
+    if queries.dtype.is_integer():
+        return Judged(Judgements(labels, offsets, queries.to_numpy(), docids), rows)
+    names = np.array(queries.to_list(), dtype=object)
+    return Judged(Judgements(labels, offsets, np.arange(1, len(names) + 1), docids, names), rows)
+
+
+def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndarray, np.ndarray | None]:
+    """Return judgements, (n,) float64 scores, and (n,) booleans that are True for documents in the ranking.
+
+    The booleans are None if all documents are in the ranking. scores: (n,) numbers in the order of the caller's rows,
+    or the path of a score file. name: name of the scores in error messages. Raises GradrankError for invalid scores.
+    """
+    judgements = judged.judgements
+    if isinstance(scores, str | Path):
+        if judged.rows is not None:
+            raise GradrankError(
+                f"{name}: a score file requires that the rows of each query in y are next to each other. Fix: sort y "
+                "by qid, or give the scores as an array"
+            )
+        judgements, values, is_ranked = read_ranking(scores, judgements)
+        return judgements, values, None if is_ranked.all() else is_ranked
+    if not judgements.complete:
+        raise GradrankError(
+            f"{name}: an array has no document ids, which qrels require. Fix: give the path of a TREC run"
+        )
+    values = _same_length(numbers(scores, name), len(judgements.labels), name)
+    if not np.all(np.isfinite(values)):
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise GradrankError(
+            f"{name}: the score of row {row} (counted from 0) is {values[row]}. Fix: give every document a finite score"
+        )
+    values = values.astype(np.float64, copy=False)
+    return judgements, values if judged.rows is None else values[judged.rows], None
+
+
+def grades(y: Any, name: str = "y") -> np.ndarray:
+    """Return the (n,) grades as integers. name: name of the argument in error messages."""
+    values = numbers(y, name)
+    if not len(values):
+        raise GradrankError(f"{name}: no documents. Fix: give at least one document")
+    if values.dtype.kind == "f" and (not np.array_equal(values, np.floor(values)) or np.isinf(values).any()):
+        row = int(np.flatnonzero(~((values == np.floor(values)) & np.isfinite(values)))[0])
+        raise GradrankError(
+            f"{name}: the grade of row {row} (counted from 0) is {values[row]}. Fix: give integer grades from 0"
+        )
+    if values.min() < 0 or values.max() > HIGHEST_GRADE:
+        row = int(np.flatnonzero((values < 0) | (values > HIGHEST_GRADE))[0])
+        raise GradrankError(
+            f"{name}: the grade of row {row} (counted from 0) is {values[row]:.0f}. Fix: give integer grades from 0 to "
+            f"{HIGHEST_GRADE}"
+        )
+    return values.astype(np.int64, copy=False)
+
+
+def _same_length(values: Any, rows: int, name: str) -> Any:
+    if len(values) != rows:
+        raise GradrankError(f"{name}: {len(values)} values for {rows} documents in y. Fix: give one value per document")
+    return values
+
+
+def group_rows(qid: pl.Series) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
+    """Return the (q,) query ids in the order of their first rows, (q+1,) offsets, and the (n,) grouped row numbers.
+
+    The row numbers are None if the rows of each query are next to each other.
+    """
+    runs = qid.rle().struct.unnest()
+    lengths = runs["len"].to_numpy().astype(np.int64)
+    if runs["value"].n_unique() == len(runs):
+        return runs["value"], np.r_[0, np.cumsum(lengths)], None
+    first = runs.with_row_index("run").select(pl.col("run").first().over("value"))  # first run of the same query
+    query_of_row = np.repeat(first["run"].to_numpy().astype(np.int64), lengths)
+    sizes = np.bincount(query_of_row, minlength=len(runs))
+    is_first = sizes > 0
+    offsets = np.r_[0, np.cumsum(sizes[is_first])]
+    return runs["value"].filter(pl.Series(is_first)), offsets, np.argsort(query_of_row, kind="stable")

@@ -1,0 +1,26 @@
+"""The output of LETOR's evaluation program, from gradrank's metrics."""
+
+from pathlib import Path
+from typing import Any
+
+from gradrank.evaluation.conventions import Convention
+from gradrank.evaluation.rankings.evaluation import evaluate
+
+LETOR_TABLES = (
+    {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
+    {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
+)
+LETOR_METRICS = [name for table in LETOR_TABLES for name in table.values()]
+
+
+def letor_report(y: Any, scores: Path | str, convention: str | Convention = "letor4") -> str:
+    """Return the two tables that LETOR's evaluation program prints, character for character.
+
+    The arguments and errors are those of `evaluate`.
+    """
+    values = evaluate(y, scores, metrics=LETOR_METRICS, convention=convention).per_query
+    lines = []
+    for table in LETOR_TABLES:
+        means = (f"{values[name].mean():.4f}" for name in table.values())
+        lines += ["\t".join(["qid", *table]), "\t".join(["Average", *means]), ""]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,64 @@
+"""The base class of results that print as tables: in a terminal, in a notebook, in Markdown and in LaTeX."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from textwrap import fill
+from typing import NamedTuple
+
+from gradrank.base.text_tables import (
+    LATEX_PACKAGES,
+    Grid,
+    html_table,
+    latex_escape,
+    latex_table,
+    markdown_table,
+    plain_table,
+)
+
+CAPTION = 100  # characters per line of a caption in a terminal
+
+
+class Section(NamedTuple):
+    """One table of a result. caption: what the table shows. label: label in LaTeX, without the prefix `tab:`."""
+
+    caption: str
+    grid: Grid
+    label: str
+
+
+def section(caption: str, head: Sequence[str], texts: int, lines: Sequence[Sequence[str]], label: str) -> Section:
+    """Return a section whose first `texts` columns are text and whose other columns are numbers.
+
+    Line breaks and repeated blanks become one blank.
+    """
+    alignment = "l" * texts + "r" * (len(head) - texts)
+    cells = [[" ".join(cell.split()) for cell in line] for line in lines]
+    return Section(" ".join(caption.split()), Grid(list(head), alignment, cells), label)
+
+
+class Result(ABC):
+    """A result with one or more tables for readers."""
+
+    @abstractmethod
+    def sections(self) -> list[Section]:
+        """Return the tables for readers. All numbers are rounded."""
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{fill(part.caption, CAPTION)}\n{plain_table(part.grid)}" for part in self.sections())
+
+    def _repr_html_(self) -> str:
+        """Return the tables as HTML, for notebooks."""
+        return "\n".join(html_table(part.grid, part.caption) for part in self.sections())
+
+    def to_markdown(self) -> str:
+        """Return the tables in Markdown, each followed by its caption."""
+        return "\n\n".join(f"{markdown_table(part.grid)}\n\n{part.caption}" for part in self.sections())
+
+    def to_latex(self) -> str:
+        """Return one LaTeX table per table, with rules of the package booktabs. The first line names the packages."""
+        tables = []
+        for caption, grid, label in self.sections():
+            lines = [[latex_escape(cell) for cell in line] for line in grid.lines]
+            escaped = Grid([latex_escape(cell) for cell in grid.head], grid.alignment, lines)
+            tables.append(latex_table(escaped, latex_escape(caption), f"tab:{label}"))
+        return "\n".join([LATEX_PACKAGES, *tables])
