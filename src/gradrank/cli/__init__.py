@@ -15,6 +15,7 @@ from gradrank import __version__
 from gradrank.base import processor
 from gradrank.base.compiled_cache import use_cache_folder
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import use_own_models
 from gradrank.cli import contest, inspect, stages, use
 from gradrank.cli.former_commands import CommandGroup
 
@@ -41,8 +42,9 @@ def prepare(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Check the processor and set the folder of compiled code, before any command runs."""
+    """Check the processor, find the user's models, and set the folder of compiled code, before any command runs."""
     processor.check()
+    use_own_models()
     use_cache_folder()
 
 
