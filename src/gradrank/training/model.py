@@ -131,8 +131,8 @@ def register(name: str) -> Callable[[type[M]], type[M]]:
         check_model_class(cls, name)
         if name in registered:
             raise GradrankError(
-                f"duplicate model name {name!r} in {registered[name].__module__} and {cls.__module__}. Fix: rename one, "
-                "or uninstall one of the packages"
+                f"duplicate model name {name!r} in {registered[name].__module__} and {cls.__module__}. "
+                "Fix: rename one, or uninstall one of the packages"
             )
         cls.name = name
         registered[name] = cls

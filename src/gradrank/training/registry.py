@@ -107,8 +107,8 @@ def get_model(name: str) -> type[Model]:
     known = registered if name in registered else models()
     if name not in known:
         raise GradrankError(
-            f"{unknown('model', name, known)}. Fix: correct the name, or add your own model: commands read the files in "
-            f"{OWN_MODELS}/, and a program imports such a file itself"
+            f"{unknown('model', name, known)}. Fix: correct the name, or add your own model: commands read the files "
+            f"in {OWN_MODELS}/, and a program imports such a file itself"
         )
     return known[name]
 
