@@ -35,9 +35,8 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
 
     Examples
     --------
-    >>> table = model_table()
-    >>> table.row(by_predicate=table["name"] == "ranksvm", named=True)["year"]
-    1999
+    >>> model_table().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)
+    (1999, True, True)
     >>> model_table("single_feature").row(0)[:3]
     ('select_by', 'map', 'string')
     """
