@@ -47,7 +47,7 @@ def extensions(group: str) -> tuple[Extension, ...]:
 def extension_of(module: str) -> Extension | None:
     """Return the extension that contains the code of a module, or None if gradrank itself contains it.
 
-    module: the dotted name of the module of a model, a loss or a helper of theirs.
+    module: the dotted name of a module with a model or a loss, or of a module that it imports.
     """
     root = module.partition(".")[0]
     return next((each for each in code_extensions() if each.package.partition(".")[0] == root), None)
@@ -66,10 +66,11 @@ def code_folders() -> dict[str, Path]:
     A top-level package that is not installed as a folder is left out.
     """
     folders: dict[str, Path] = {}
-    for root in sorted({each.package.partition(".")[0] for each in code_extensions()}):
+    for extension in code_extensions():
+        root, *rest = extension.package.split(".")
         spec = find_spec(root)
-        if spec is not None and spec.submodule_search_locations:
-            folders[root] = Path(next(iter(spec.submodule_search_locations)))
+        places = map(Path, (spec and spec.submodule_search_locations) or ())
+        folders |= {root: place for place in places if place.joinpath(*rest).is_dir()}
     return folders
 
 

@@ -90,7 +90,7 @@ class DatasetPart:
 
         names = dict(zip(_numbered(self._stored), feature_names(self._stored), strict=True))
         roles = {role["role"] for role in self._stored.roles}
-        has_text_ids = "query" in self._schema
+        has_text_ids = "query" in pl.read_parquet_schema(self._stored.part_file(self._numbers[0]))
         heads = ["qid", *(["query"] if has_text_ids else []), "label", *(["docid"] if "docid" in roles else [])]
         frame = self._columns(*heads, *names)
         return frame.with_columns(pl.col("label").cast(pl.Int32)).rename(names)
@@ -101,12 +101,6 @@ class DatasetPart:
     @cached_property
     def _collection(self) -> "Collection":
         return self._stored.read(self._numbers)
-
-    @cached_property
-    def _schema(self) -> "pl.Schema":
-        import polars as pl
-
-        return pl.read_parquet_schema(self._stored.part_file(self._numbers[0]))
 
     def _columns(self, *names: str) -> "pl.DataFrame":
         """Return columns of the stored files."""

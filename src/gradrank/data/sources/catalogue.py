@@ -71,7 +71,7 @@ class Entry(CatalogueSection):
 
     @property
     def declared_features(self) -> int | None:
-        """The number of features that parsing must be told, or None if the rows of the data show it."""
+        """The number of features if rows may leave features out, otherwise None."""
         return self.features if self.sparse else None
 
 
