@@ -69,8 +69,9 @@ def code_folders() -> dict[str, Path]:
     for extension in code_extensions():
         root, *rest = extension.package.split(".")
         spec = find_spec(root)
-        places = map(Path, (spec and spec.submodule_search_locations) or ())
-        folders |= {root: place for place in places if place.joinpath(*rest).is_dir()}
+        for place in map(Path, (spec and spec.submodule_search_locations) or ()):
+            if place.joinpath(*rest).is_dir():
+                folders[root] = place
     return folders
 
 

@@ -55,7 +55,10 @@ class BordaCount(Model[BordaCountParams]):
 
 
 def _ranks(features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the (n, d) ranks of the documents of each query by each feature, with mean 0. Equal values share a rank."""
+    """Return the (n, d) ranks of the documents of each query by each feature, with mean 0.
+
+    Equal values have equal ranks.
+    """
     from scipy.stats import rankdata
 
     ranks = np.empty(features.shape)
