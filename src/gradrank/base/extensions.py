@@ -71,7 +71,7 @@ def code_folders() -> dict[str, Path]:
         spec = find_spec(root)
         for place in map(Path, (spec and spec.submodule_search_locations) or ()):
             if place.joinpath(*rest).is_dir():
-                folders[root] = place
+                folders.setdefault(root, place)
     return folders
 
 
