@@ -12,7 +12,6 @@ from gradrank.base.extensions import Extension, code_folders, extension_of, exte
 @pytest.fixture
 def install(tmp_path, monkeypatch):
     """A function that writes a package, and the metadata of its distribution, into a new folder of sys.path."""
-    known = set(sys.modules)
 
     def write(name: str, package: str, group: str = "gradrank.models", version: str = "1.0") -> Path:
         site = tmp_path / f"site {len(list(tmp_path.iterdir()))}"
@@ -32,8 +31,6 @@ def install(tmp_path, monkeypatch):
 
     yield write
     monkeypatch.undo()
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
     clear()
 
 

@@ -20,8 +20,11 @@ SHIPPED = Path(registry.__file__).parents[1] / "models/single_feature.py"
 
 @pytest.fixture
 def extend(tmp_path, monkeypatch):
-    """A function that makes packages visible as extensions: `extend(losses={"package": {"module": "text"}})`."""
-    known_modules, known_models = set(sys.modules), dict(registered)
+    """A function that makes packages visible as extensions: `extend(losses={"package": {"module": "text"}})`.
+
+    Imported packages stay in the process, so every call has names of its own.
+    """
+    known_models = dict(registered)
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(packages: dict[str, dict[str, str]]) -> tuple[Extension, ...]:
@@ -44,8 +47,6 @@ def extend(tmp_path, monkeypatch):
     yield apply
     registered.clear()
     registered.update(known_models)
-    for name in set(sys.modules) - known_modules:
-        del sys.modules[name]
 
 
 LOSS = (
@@ -63,8 +64,8 @@ def test_a_loss_of_another_package_is_found_by_name(extend):
 
 
 def test_a_loss_without_its_function_and_a_package_that_fails_are_named(extend):
-    extend(losses={"my_losses": {"my_loss": LOSS.format("another")}})
-    with pytest.raises(GradrankError, match=r"my_losses\.my_loss: no function 'my_loss'"):
+    extend(losses={"misnamed": {"my_loss": LOSS.format("another")}})
+    with pytest.raises(GradrankError, match=r"misnamed\.my_loss: no function 'my_loss'"):
         find_loss("my_loss")
     extend(losses={"broken": {"__init__": "import no_such_module_at_all"}})
     with pytest.raises(GradrankError, match=r"broken-distribution 1\.0 .*no_such_module_at_all.*Fix: pip install"):
