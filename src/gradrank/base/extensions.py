@@ -30,18 +30,25 @@ class Extension(NamedTuple):
         return f"{self.distribution} {self.version} ({self.package})"
 
 
-@cache
 def extensions(group: str) -> tuple[Extension, ...]:
     """Return the packages that the entry points of a group name, sorted by name. No package is imported.
 
     If several distributions name the same package, the first one on `sys.path` counts, because it is the one that is
     imported.
     """
-    found: dict[str, Extension] = {}
+    return installed_extensions()[group]
+
+
+@cache
+def installed_extensions() -> dict[str, tuple[Extension, ...]]:
+    """Return a dict from group to its packages, as `extensions` does. The search through `sys.path` takes 20 ms."""
+    found: dict[str, dict[str, Extension]] = {group: {} for group in (MODELS, LOSSES, DATASETS)}
     for distribution in distributions():
-        for entry in distribution.entry_points.select(group=group):
-            found.setdefault(entry.value, Extension(entry.value, distribution.metadata["Name"], distribution.version))
-    return tuple(found[package] for package in sorted(found))
+        for entry in distribution.entry_points:
+            if entry.group in found:
+                named = Extension(entry.value, distribution.metadata["Name"], distribution.version)
+                found[entry.group].setdefault(entry.value, named)
+    return {group: tuple(packages[name] for name in sorted(packages)) for group, packages in found.items()}
 
 
 def extension_of(module: str) -> Extension | None:

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from gradrank.base import extensions as module
-from gradrank.base.extensions import Extension, code_folders, extension_of, extensions, own_models, use_own_models
+from gradrank.base.extensions import (
+    Extension,
+    code_folders,
+    extension_of,
+    extensions,
+    installed_extensions,
+    own_models,
+    use_own_models,
+)
 
 
 @pytest.fixture
@@ -26,7 +34,7 @@ def install(tmp_path, monkeypatch):
         return site
 
     def clear():
-        extensions.cache_clear()
+        installed_extensions.cache_clear()
         code_folders.cache_clear()
 
     yield write

@@ -24,10 +24,11 @@ def extend(tmp_path, monkeypatch):
 
     Imported packages stay in the process, so every call has names of its own.
     """
-    known_models = dict(registered)
+    written: list[str] = []
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(packages: dict[str, dict[str, str]]) -> tuple[Extension, ...]:
+        written.extend(packages)
         for package, texts in packages.items():
             (tmp_path / package).mkdir()
             for module, text in {"__init__": "", **texts}.items():
@@ -45,8 +46,8 @@ def extend(tmp_path, monkeypatch):
         monkeypatch.setattr(lookup, "extension_of", lambda module: found.get(module.partition(".")[0]))
 
     yield apply
-    registered.clear()
-    registered.update(known_models)
+    for name in [name for name, cls in registered.items() if cls.__module__.partition(".")[0] in written]:
+        del registered[name]
 
 
 LOSS = (
