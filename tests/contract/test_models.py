@@ -37,6 +37,7 @@ import pytest
 from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import use_own_models
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
@@ -45,6 +46,8 @@ from gradrank.training.job import train
 from gradrank.training.model import Model
 from gradrank.training.registry import missing_packages, models
 from gradrank.training.selection import measure
+
+use_own_models()  # so that the models in models/ of the working folder are tested, too
 
 # Values that are sufficient for small data, for models that have a parameter of this name.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}

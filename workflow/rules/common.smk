@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import use_own_models
 from gradrank.config.code_digest import code_digest
 from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.params import check
@@ -22,6 +23,8 @@ shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 
 # The release to install in an environment that Snakemake deploys (workflow/envs/).
 os.environ.update(GRADRANK_RELEASE=__version__)
+
+use_own_models()
 
 try:
     plan = Plan(check(with_frozen_datasets(config)))

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import OWN_MODELS
+from gradrank.base.extensions import code_folders, own_models
 
 PACKAGE = Path(__file__).parents[1]
 DECORATOR = PACKAGE / "base/compiled.py"
@@ -72,7 +72,9 @@ def _folder() -> Path:
 def digest() -> str:
     """Return a digest of all files with compiled functions, the package versions, and the settings of Numba."""
     hashed = hashlib.sha256(DECORATOR.read_bytes())
-    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(OWN_MODELS.glob("[!._]*.py"))]:
+    own = own_models()
+    paths = [path for folder in (PACKAGE, *code_folders().values()) for path in sorted(folder.rglob("*.py"))]
+    for path in [*paths, *(sorted(own.glob("[!._]*.py")) if own else ())]:
         source = path.read_bytes()
         if MARK in source:
             hashed.update(f"{os.path.relpath(path, PACKAGE)} {len(source)}\n".encode() + source)

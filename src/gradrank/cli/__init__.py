@@ -13,6 +13,7 @@ import typer
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import use_own_models
 from gradrank.base.processor import pin
 from gradrank.cli import contest, inspect, stages, use
 from gradrank.cli.former_commands import CommandGroup
@@ -40,7 +41,8 @@ def prepare(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Set the instruction set and the folder of compiled code, before any command runs."""
+    """Find the user's models, and set the instruction set and the folder of compiled code, before any command runs."""
+    use_own_models()
     pin()
 
 

@@ -1,7 +1,8 @@
 """Listings for the terminal: models, data sets, and BibTeX entries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -9,11 +10,12 @@ from rich.table import Table
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.config.params import load
+from gradrank.data.datasets import dataset_table
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.literature.model_families import by_family
+from gradrank.evaluation.literature.model_tables import model_table
 from gradrank.evaluation.literature.references import missing, named, references
 from gradrank.training.model import Model
-from gradrank.training.registry import get_model, missing_packages, models
+from gradrank.training.registry import get_model, models
 from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
 
@@ -27,29 +29,33 @@ def list_models(name: str | None) -> None:
         _show_parameters(console, get_model(name))
         return
     table = Table("model", "year", "what it is", "needs", box=None, pad_edge=False)
-    for family, members in by_family(models().values()).items():
+    frame = model_table()
+    for (family,), members in frame.group_by("family", maintain_order=True):
         table.add_row(f"[bold]{family}[/bold]", end_section=False)
-        for cls, year in members:
-            table.add_row(cls.name, year, cls.summary, escape(_needs(cls)))  # rich would read [extra] as markup
+        for row in members.iter_rows(named=True):
+            cells = row["name"], str(row["year"] or ""), row["summary"], _needs(row)
+            table.add_row(*map(escape, cells))  # rich would read [extra] as markup
     console.print(table)
     console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
 
 
-def _needs(cls: type[Model]) -> str:
+def _needs(row: Mapping[str, Any]) -> str:
     """Return what a model needs in addition to the core installation and the collection, as text."""
-    needs = ["pairs"] if cls.needs_pairs else []
-    if cls.extra:
-        state = "" if missing_packages(cls) else ", installed"
-        needs.append(f"pip install 'gradrank[{cls.extra}]'{state}")
+    needs = ["pairs"] if row["needs_pairs"] else []
+    if row["extra"]:
+        state = ", installed" if row["installed"] else ""
+        needs.append(f"pip install 'gradrank[{row['extra']}]'{state}")
+    if row["package"]:
+        needs.append(f"from {row['package']}")
     return "; ".join(needs)
 
 
 def _show_parameters(console: Console, cls: type[Model]) -> None:
-    console.print(f"[bold]{cls.name}[/bold]: {cls.summary}", highlight=False)
-    table = Table("parameter", "default", "allowed", "source", box=None, pad_edge=False)
-    schema = cls.Params.model_json_schema()["properties"]
-    for name, field in cls.Params.model_fields.items():
-        table.add_row(name, str(field.default), _allowed(schema[name]), field.description or "")
+    console.print(f"[bold]{cls.name}[/bold]: {escape(cls.summary)}", highlight=False)
+    parameters = model_table(cls.name)
+    table = Table(*parameters.columns, box=None, pad_edge=False)
+    for row in parameters.rows():
+        table.add_row(*map(escape, row))
     console.print(table)
     _show_space(console, cls)
 
@@ -67,40 +73,23 @@ def _show_space(console: Console, cls: type[Model]) -> None:
         console.print(table)
 
 
-def _allowed(schema: dict) -> str:
-    """Return the type and the range of a parameter as text. schema: JSON schema of the parameter."""
-    if "enum" in schema:
-        return " | ".join(map(str, schema["enum"]))
-    if "anyOf" in schema:
-        return " | ".join(_allowed(choice) for choice in schema["anyOf"])
-    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-    bounds = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
-    kind = schema.get("type", "any")
-    if kind == "array" and isinstance(schema.get("items"), dict):
-        kind = f"list of {_allowed(schema['items'])}"
-    return " ".join([kind, *bounds])
-
-
 def list_datasets() -> None:
     """Print one block per data set, with its title, size, licence, download, access and citation."""
     console = Console(highlight=False)
-    for name, entry in catalogue().items():
-        console.print(f"[bold]{name}[/bold]: {entry.title}")
-        counts = [f"{getattr(entry, key):,} {key}" for key in ("rows", "queries", "features") if getattr(entry, key)]
-        archives = [
-            f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
-            for archive in entry.archives
-        ]
+    for row in dataset_table().iter_rows(named=True):
+        console.print(f"[bold]{row['name']}[/bold]: {row['title']}")
+        counts = [f"{row[key]:,} {key}" for key in ("rows", "queries", "features") if row[key]]
         facts = {
-            "size": ", ".join([*counts, "five folds" if entry.folds == 5 else "one split"]),
-            "licence": entry.licence,
-            "download": " or ".join(archives) or "none",
-            "to get it": entry.obtain,
-            "cite": entry.citation,
+            "size": ", ".join([*counts, "five folds" if row["folds"] == 5 else "one split"]),
+            "access": row["access"],
+            "licence": row["licence"],
+            "download": row["archives"] or "none",
+            "to get it": row["obtain"],
+            "cite": row["citation"],
         }
         for label, text in facts.items():
             if text:
-                console.print(f"  [dim]{label:9}[/dim] {text}", soft_wrap=True)
+                console.print(f"  [dim]{label:9}[/dim] {escape(text)}", soft_wrap=True)
 
 
 def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterator[str]:

@@ -5,7 +5,8 @@ are not inputs of the rules, because Snakemake would hash them for every waiting
 stage depends on the modules that it imports, whether at the top of a file or inside functions. Imports are read from
 the syntax trees; no module is imported for this. `gradrank/__init__.py` is left out, because it has the version number.
 Models, losses, scorers and studies are looked up by name at run time, so they are not found as imports. Callers pass
-the modules that their parameters name (see `training_modules`).
+the modules that their parameters name (see `training_modules`). Packages of other distributions that add models or
+losses are treated as this package is: their modules count if they are imported.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import code_folders
 from gradrank.base.files import OWN_MODELS
 from gradrank.base.source_digest import Import, read_source
 
@@ -78,8 +80,12 @@ def digest(paths: Iterable[str]) -> str:
 
 @cache
 def named(path: str) -> str:
-    """Return the path of a source file relative to the checkout, or to the working folder for a user's own file."""
-    for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED)):
+    """Return the path of a source file relative to the checkout, or to the working folder for a user's own file.
+
+    A file of another distribution is named from its top-level package on, wherever that package is installed.
+    """
+    extensions = ((folder, package) for package, folder in code_folders().items())
+    for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED), *extensions):
         inside = os.path.relpath(path, folder)
         if not inside.startswith(os.pardir):
             return f"{name}/{inside}"
@@ -109,7 +115,10 @@ def sources(*modules: str) -> list[str]:
     """
     visited: set[Path] = set()
     if missing := [module for module in modules if module_file(module) is None]:
-        raise GradrankError(f"{', '.join(missing)}: no such module in {PACKAGE}. Fix: correct the name")
+        raise GradrankError(
+            f"{', '.join(missing)}: no such module in {PACKAGE} or in a package that "
+            "extends gradrank. Fix: correct the name"
+        )
     waiting = [path for module in modules for path in module_files(module)]
     while waiting:
         path = waiting.pop()
@@ -142,34 +151,37 @@ def _names(statement: Import, path: Path) -> Iterator[str]:
 
 
 def _module(path: Path) -> str:
-    """Return the dotted name of a project file. The last part is `__init__` for a package."""
-    inside = Path(os.path.relpath(path, PACKAGE))
-    if inside.parts[0] == os.pardir:
-        inside = "models" / path.relative_to(OWN_MODELS)
-    return ".".join(["gradrank", *inside.with_suffix("").parts])
+    """Return the dotted name of a source file. The last part is `__init__` for a package."""
+    for package, folder in {"gradrank": PACKAGE, **code_folders()}.items():
+        inside = Path(os.path.relpath(path, folder))
+        if inside.parts[0] != os.pardir:
+            return ".".join([package, *inside.with_suffix("").parts])
+    own = "models" / path.relative_to(OWN_MODELS)
+    return ".".join(["gradrank", *own.with_suffix("").parts])
 
 
 @cache
 def module_files(module: str) -> list[Path]:
-    """Return the files that run when a project module is imported: its own file and the `__init__` of its packages.
+    """Return the files that run when a module is imported: its own file and the `__init__` of its packages.
 
-    The list is empty for a module of a different project.
+    The list is empty for a module that is neither of this package nor of a package that extends it.
     """
     if module_file(module) is None:
         return []
     parts = module.split(".")
-    ancestors = (module_file(".".join(parts[:depth])) for depth in range(2, len(parts) + 1))
+    ancestors = (module_file(".".join(parts[:depth])) for depth in range(1, len(parts) + 1))
     return [path for path in ancestors if path is not None]
 
 
 @cache
 def module_file(module: str) -> Path | None:
-    """Return the file of a project module; None for `gradrank` itself, a function or a module of another project."""
+    """Return the file of a module; None for `gradrank` itself, a function or a module of an unrelated package."""
     root, *rest = module.split(".")
-    if root != "gradrank" or not rest:
+    folder = PACKAGE if root == "gradrank" and rest else code_folders().get(root)
+    if folder is None:
         return None
-    places = [PACKAGE.joinpath(*rest)]
-    if rest[0] == "models":  # the registry adds a user's own files to gradrank.models
+    places = [folder.joinpath(*rest)]
+    if root == "gradrank" and rest[0] == "models":  # the registry adds a user's own files to gradrank.models
         places.append(OWN_MODELS.joinpath(*rest[1:]))
     files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
     return next((file for file in files if file.is_file()), None)

@@ -14,6 +14,7 @@ from typing import Any
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import extension_of
 from gradrank.base.files import sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
@@ -25,7 +26,7 @@ from gradrank.training.fit import fit, resolve
 from gradrank.training.history import History
 from gradrank.training.members import copy_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
-from gradrank.training.registry import models
+from gradrank.training.registry import models, training_modules
 from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
@@ -79,7 +80,7 @@ def train(
         copy_members(member_folds, partial)
         _write_timing(partial, started, fit_seconds, scoring)
         inputs = _inputs(data, pairs if cls.needs_pairs else None, member_folds)
-        made_by = {"inputs": inputs, "code": code, "versions": _versions(cls), "processor": form()}
+        made_by = {"inputs": inputs, "code": code, "versions": _versions(cls, resolved), "processor": form()}
         write_stamp(partial.spec_path, spec | made_by, reproducible_files(partial))
         publish(partial, FoldFolder(out))
 
@@ -229,8 +230,10 @@ def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -
     return {name: sha256(path) for name, path in stamps.items()}
 
 
-def _versions(cls: type[Model]) -> dict[str, str]:
+def _versions(cls: type[Model], params: ModelParams) -> dict[str, str]:
     """Return the versions of Python, of gradrank, and of its dependencies that are imported. The keys are names.
+
+    If the model or the loss is from another distribution, its version is included.
 
     Build tags ("+cpu", "+cu130") are removed, because on one processor all builds of a version compute the same
     numbers.
@@ -239,4 +242,6 @@ def _versions(cls: type[Model]) -> dict[str, str]:
     declared = (name[0].replace("-", "_") for name in requirements if name is not None)
     used = sorted(name for name in {*declared, *cls.requires} if hasattr(sys.modules.get(name), "__version__"))
     versions = {"gradrank": __version__, "python": ".".join(map(str, sys.version_info[:3]))}
+    used_extensions = filter(None, map(extension_of, training_modules(cls, params)))
+    versions |= {extension.distribution: extension.version for extension in used_extensions}
     return versions | {name: str(sys.modules[name].__version__).partition("+")[0] for name in used}

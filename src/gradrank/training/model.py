@@ -1,6 +1,7 @@
 """The interface of a model.
 
-A model is one file or one folder in `gradrank/models/`, or one file in `models/` of the working folder. It defines
+A model is one file or one folder in `gradrank/models/`, one file in `models/` of the working folder, or one file or
+folder in a package of another distribution, which an entry point of the group `gradrank.models` names. It defines
 parameters with their sources, the methods `fit`, `score`, `save` and `load`, and has the decorator `@register("name")`.
 No other file in the project needs to name the model. Every command that checks params.yaml imports all model files.
 Therefore model files import only cheap modules at the top (NumPy and this module). They import torch, Numba, LightGBM
@@ -128,15 +129,16 @@ M = TypeVar("M", bound=Model)
 def register(name: str) -> Callable[[type[M]], type[M]]:
     """Return a class decorator that registers a Model as `name` for the CLI, the workflow and the contract tests.
 
-    The decorator raises GradrankError if the class does not define everything that a model needs, and ValueError if
-    another model has this name.
+    The decorator raises GradrankError if the class does not define everything that a model needs, or if another model
+    has this name.
     """
 
     def decorate(cls: type[M]) -> type[M]:
         check_model_class(cls, name)
         if name in registered:
-            raise ValueError(
-                f"duplicate model name {name!r} in {registered[name].__module__} and {cls.__module__}. Fix: rename one"
+            raise GradrankError(
+                f"duplicate model name {name!r} in {registered[name].__module__} and {cls.__module__}. "
+                "Fix: rename one, or uninstall one of the packages"
             )
         cls.name = name
         registered[name] = cls

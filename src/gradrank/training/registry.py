@@ -1,7 +1,8 @@
 """The registry of models, which finds model classes by name.
 
 Packages that contain models are entry points of the group `gradrank.models`, so this module does not name them in
-import statements. Users add models as files in the folder `models/` of the working folder.
+import statements. Commands and jobs also find the models in the files of the folder `models/` of the working folder.
+Other programs find them only after they call `gradrank.base.extensions.use_own_models`.
 """
 
 import importlib
@@ -9,62 +10,67 @@ import pkgutil
 import re
 import traceback
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.extensions import MODELS, Extension, extensions, own_models
 from gradrank.base.files import OWN_MODELS
+from gradrank.training.lookup import import_from
 from gradrank.training.model import Model, ModelParams, registered
 
-GROUP = "gradrank.models"
 OWN_PACKAGE = "gradrank.models"  # the model files of users become modules of this package
 INTERFACE = "gradrank.training.model"  # a file of the user is a model file if it contains this name
 FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # the name of the package gradrank.training in version 0.1
 
 
-@cache
-def model_packages() -> list[str]:
-    """Return the names of the packages that contain models, `gradrank.models` first.
+def model_packages() -> list[Extension]:
+    """Return the packages that contain models, `gradrank.models` first.
 
     Raises GradrankError if the installation lists no such package.
     """
-    packages = {entry.value for entry in entry_points(group=GROUP)}
+    packages = extensions(MODELS)
     if not packages:
         raise GradrankError(
-            f"gradrank: no entry point in the group {GROUP}; the installation is incomplete or outdated. "
+            f"gradrank: no entry point in the group {MODELS}; the installation is incomplete or outdated. "
             "Fix: pip install --editable . (in a checkout), or pip install --force-reinstall gradrank"
         )
-    return sorted(packages, key=lambda package: (package != OWN_PACKAGE, package))
+    return sorted(packages, key=lambda extension: extension.package != OWN_PACKAGE)
 
 
-@cache
 def models() -> dict[str, type[Model]]:
     """Return a dict from name to class of all models, in alphabetical order.
 
-    Raises GradrankError if a model file of the user cannot be imported.
+    Raises GradrankError if two models have the same name, or if a package of another distribution or a model file of
+    the user cannot be imported.
     """
-    for package in model_packages():
-        for module in _module_names(package):
-            importlib.import_module(f"{package}.{module}")
-    if _has_own_models():
-        for path in sorted(OWN_MODELS.glob("[!._]*.py")):
+    return _models(own_models())
+
+
+@cache
+def _models(own: Path | None) -> dict[str, type[Model]]:
+    """Import all models, including those in the folder `own`, and return them as `models` does."""
+    for extension in model_packages():
+        for module in _module_names(extension):
+            import_from(extension, module)
+    if own is not None and _is_added(own):
+        for path in sorted(own.glob("[!._]*.py")):
             _import_own(path)
     return dict(sorted(registered.items()))
 
 
-def _module_names(package: str) -> list[str]:
-    """Return the names of the modules and packages directly inside `package`, without the files of the user."""
-    folders = importlib.import_module(package).__path__[:1]
+def _module_names(extension: Extension) -> list[str]:
+    """Return the names of the modules and packages directly inside a package, without the files of the user."""
+    folders = import_from(extension).__path__[:1]
     return sorted(info.name for info in pkgutil.iter_modules(folders))
 
 
-def _has_own_models() -> bool:
-    """Return whether the working folder has a folder `models/`. If so, add this folder to the package of models."""
+def _is_added(own: Path) -> bool:
+    """Add the folder `own` to the package of models. Return False if it already is the folder of this package."""
     package = importlib.import_module(OWN_PACKAGE)
-    if not OWN_MODELS.is_dir() or OWN_MODELS.samefile(package.__path__[0]):
+    if own.samefile(package.__path__[0]):
         return False
-    package.__path__[1:] = [str(OWN_MODELS.resolve())]
+    package.__path__[1:] = [str(own.resolve())]
     return True
 
 
@@ -77,7 +83,7 @@ def _import_own(path: Path) -> None:
         )
     if INTERFACE not in text:
         return
-    if path.stem in _module_names(OWN_PACKAGE):
+    if path.stem in _module_names(model_packages()[0]):
         raise GradrankError(f"{path}: gradrank already has a model file of this name. Fix: rename your file")
     try:
         importlib.import_module(f"{OWN_PACKAGE}.{path.stem}")
@@ -101,19 +107,20 @@ def get_model(name: str) -> type[Model]:
     known = registered if name in registered else models()
     if name not in known:
         raise GradrankError(
-            f"{unknown('model', name, known)}. Fix: correct the name, or add your own model as a file in {OWN_MODELS}/"
+            f"{unknown('model', name, known)}. Fix: correct the name, or add your own model: commands read the files "
+            f"in {OWN_MODELS}/, and a program imports such a file itself"
         )
     return known[name]
 
 
 def _import_declaring(name: str) -> None:
     """Import only the modules that contain `@register("name")`, because importing all models takes longer."""
-    for package in model_packages():
-        for folder in importlib.import_module(package).__path__:
+    for extension in model_packages():
+        for folder in import_from(extension).__path__:
             for file in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/__init__.py")]):
                 if f'@register("{name}")' in file.read_text(encoding="utf-8"):
                     module = file.parent.name if file.name == "__init__.py" else file.stem
-                    importlib.import_module(f"{package}.{module}")
+                    import_from(extension, module)
 
 
 def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class Plan:
             options = self.own_data[dataset].parse_options()
         else:
             entry = catalogue()[dataset]
-            options = {"features": entry.features if entry.sparse else None}
+            options = {"features": entry.declared_features}
         return " ".join(
             f"--{name} {shlex.quote(str(item))}"
             for name, value in options.items()

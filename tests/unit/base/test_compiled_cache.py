@@ -9,6 +9,7 @@ import pytest
 
 from gradrank.base.compiled_cache import digest, use_cache_folder
 from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import use_own_models
 
 
 @pytest.fixture
@@ -79,4 +80,9 @@ def test_the_models_of_a_working_folder_are_in_the_digest(environment, tmp_path)
     Path("models/mine.py").write_text(
         "from gradrank.base.compiled import compiled\n\n\n@compiled()\ndef f(x):\n    return x\n"
     )
-    assert digest() != before
+    assert digest() == before  # a program that imports gradrank does not read the folder
+    use_own_models()
+    try:
+        assert digest() != before
+    finally:
+        use_own_models(None)

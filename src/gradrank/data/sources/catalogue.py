@@ -1,4 +1,8 @@
-"""The catalogue of known data sets, which is read from catalogue.yaml."""
+"""The catalogue of known data sets.
+
+It is read from catalogue.yaml in this folder, and from a catalogue.yaml in each package that an entry point of the
+group `gradrank.datasets` names.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,6 +13,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.extensions import DATASETS, extensions
+from gradrank.base.validation import validate
+
+OWN_PACKAGE = "gradrank.data.sources"
+FILE = "catalogue.yaml"
 
 
 class CatalogueSection(BaseModel):
@@ -35,7 +44,7 @@ class Entry(CatalogueSection):
     are generated instead of fetched.
     """
 
-    name: str
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # also the name of a target of the workflow
     title: str
     about: str
     citation: str
@@ -53,12 +62,60 @@ class Entry(CatalogueSection):
     queries: int | None = None
     labels: dict[int, int] = {}
 
+    @property
+    def access(self) -> Literal["artificial", "public", "licensed"]:
+        """How users get the data: by generating them, from a public address, or from the owner."""
+        if self.generator:
+            return "artificial"
+        return "public" if any(archive.urls for archive in self.archives) else "licensed"
+
+    @property
+    def declared_features(self) -> int | None:
+        """The number of features if rows may leave features out, otherwise None."""
+        return self.features if self.sparse else None
+
 
 @cache
 def catalogue() -> dict[str, Entry]:
-    """Return a dict from the name of each data set to its entry, in the order of catalogue.yaml."""
-    text = files("gradrank.data.sources").joinpath("catalogue.yaml").read_text(encoding="utf-8")
-    return {name: Entry(name=name, **fields) for name, fields in yaml.safe_load(text).items()}
+    """Return a dict from the name of each data set to its entry, in the order of catalogue.yaml.
+
+    The data sets of other packages are last. Raises GradrankError if two packages have a data set of the same name, or
+    if the file of another package is missing or invalid.
+    """
+    entries: dict[str, Entry] = {}
+    package_of: dict[str, str] = {}
+    packages = {OWN_PACKAGE: "gradrank"} | {each.package: str(each) for each in extensions(DATASETS)}
+    for package, distribution in packages.items():
+        for name, entry in _read(package, distribution).items():
+            if name in entries:
+                raise GradrankError(
+                    f"duplicate data set {name!r} in {package_of[name]} and {distribution}. Fix: uninstall one of the "
+                    "packages"
+                )
+            entries[name], package_of[name] = entry, distribution
+    return entries
+
+
+def _read(package: str, distribution: str) -> dict[str, Entry]:
+    """Return the entries in the catalogue.yaml of a package. distribution: its name in error messages."""
+    try:
+        sections = yaml.safe_load(files(package).joinpath(FILE).read_text(encoding="utf-8"))
+    except (ImportError, OSError, yaml.YAMLError) as error:
+        raise GradrankError(f"{distribution}: {FILE} cannot be read ({error}). Fix: install another version") from error
+    if not isinstance(sections, Mapping):
+        raise GradrankError(f"{distribution}: {FILE} is not a mapping from names to entries. Fix: correct the file")
+    faults: list[str] = []
+    entries: dict[str, Entry] = {}
+    for name, fields in sections.items():
+        values = {**fields, "name": name} if isinstance(fields, Mapping) else fields
+        entry = validate(Entry, values, f"{name}.", faults)
+        if entry is not None:
+            entries[name] = entry
+            if entry.generator and package != OWN_PACKAGE:
+                faults.append(f"{name}.generator: only gradrank's own data sets are generated; give archives")
+    if faults:
+        raise GradrankError(f"{distribution}: {FILE}: {'; '.join(faults)}. Fix: correct the file")
+    return entries
 
 
 def get_entry(name: str) -> Entry:

@@ -87,7 +87,7 @@ def find(entry: Entry, folder: Path, downloads: Path, mirror: str | None) -> Loc
         f"  searched:  {'; '.join(searched) or 'nothing, GRADRANK_MIRROR is not set'}\n"
         f"  needed:    {names}\n"
         f"  get from:  {' '.join(filter(None, [entry.obtain, entry.homepage]))}\n"
-        f"  put into:  any folder; then run again with GRADRANK_MIRROR set to that folder\n"
+        f"  put into:  any folder; then run again with GRADRANK_MIRROR (in Python: the argument `mirror`) set to it\n"
         f"  licence:   {entry.licence}"
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gradrank.base.errors import unknown
-from gradrank.training.lookup import LOSSES, SCORERS, loss_names
+from gradrank.training.lookup import SCORERS, loss_module, loss_names
 from gradrank.training.model import param
 from gradrank.training.nets.device import TorchParams
 from gradrank.training.selection import CRITERION
@@ -76,7 +76,7 @@ class NeuralParams(ScorerParams):
     select_by: str = param("map", "LETOR's protocol: MAP on the validation part selects the epoch", pattern=CRITERION)
 
     def modules(self) -> tuple[str, ...]:
-        return (*super().modules(), f"{LOSSES}.{self.loss}")
+        return (*super().modules(), loss_module(self.loss))
 
     @field_validator("loss")
     @classmethod

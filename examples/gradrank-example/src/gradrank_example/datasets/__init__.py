@@ -1,0 +1,1 @@
+"""Data sets, which catalogue.yaml describes."""

@@ -1,0 +1,1 @@
+"""Losses, one per file. The function has the same name as its file."""
