@@ -14,6 +14,7 @@ from typing import Any
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.base.files import sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
@@ -24,7 +25,7 @@ from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
 from gradrank.training.members import copy_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
-from gradrank.training.registry import get_model, missing_packages, models
+from gradrank.training.registry import get_model, models
 from gradrank.training.score_checks import InvalidScores, check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
@@ -85,10 +86,7 @@ def train(
 def _resolve(model: str, params: dict) -> tuple[type[Model], ModelParams]:
     """Return the model class and its validated parameters, including the defaults."""
     cls = get_model(model)
-    if missing := missing_packages(cls):
-        raise GradrankError(
-            f"{model}: needs {', '.join(missing)}, which is not installed. Fix: pip install 'gradrank[{cls.extra}]'"
-        )
+    require(*cls.requires, extra=cls.extra, needed_by=model)
     faults: list[str] = []
     resolved = validate(cls.Params, params, "params.", faults)
     if not isinstance(resolved, ModelParams):
