@@ -54,11 +54,15 @@ class Environment:
         assert (done.returncode == 0) == ok, f"{command} {' '.join(map(str, arguments))}\n{done.stdout}"
         return done.stdout
 
+    def frozen(self) -> str:
+        """Return the installed packages and their versions as text that pip accepts as constraints."""
+        command = [UV, "pip", "freeze", "--python", self.folder]
+        return subprocess.run(command, check=True, text=True, capture_output=True).stdout
+
     def versions(self) -> dict[str, str]:
         """Return a dict from the names of the installed packages to their versions, without build tags."""
-        command = [UV, "pip", "freeze", "--quiet", "--python", self.folder]
-        lines = subprocess.run(command, check=True, text=True, capture_output=True).stdout
-        return {name: version.partition("+")[0] for name, version in re.findall(r"^([\w.-]+)==(\S+)", lines, re.M)}
+        found = re.findall(r"^([\w.-]+)==(\S+)", self.frozen(), re.M)
+        return {name: version.partition("+")[0] for name, version in found}
 
     def megabytes(self) -> float:
         """Return the size of the installed packages."""
@@ -67,7 +71,11 @@ class Environment:
 
 def _uv_settings() -> dict[str, str]:
     """Return the environment variables, with pip's sources of packages as uv's. uv does not read pip's variables."""
-    names = {"PIP_FIND_LINKS": "UV_FIND_LINKS", "PIP_EXTRA_INDEX_URL": "UV_EXTRA_INDEX_URL", "PIP_CERT": "SSL_CERT_FILE"}
+    names = {
+        "PIP_FIND_LINKS": "UV_FIND_LINKS",
+        "PIP_EXTRA_INDEX_URL": "UV_EXTRA_INDEX_URL",
+        "PIP_CERT": "SSL_CERT_FILE",
+    }
     return {uv: os.environ[pip] for pip, uv in names.items() if pip in os.environ} | os.environ
 
 

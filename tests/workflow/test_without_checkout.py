@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from gradrank.base.files import read_json
 from environments import copy_sources
+from gradrank.base.files import read_json
 from project import MINE, ROOT, SMALL_RUN, Project, differing, trained, write_own_data
 
 

@@ -30,6 +30,4 @@ def require(*packages: str, extra: str | None, needed_by: object) -> None:
     """
     if absent := missing(packages):
         names = f"'gradrank[{extra}]'" if extra else " ".join(absent)
-        raise GradrankError(
-            f"{needed_by}: needs {', '.join(absent)}, which is not installed. Fix: pip install {names}"
-        )
+        raise GradrankError(f"{needed_by}: needs {', '.join(absent)}, which is not installed. Fix: pip install {names}")
