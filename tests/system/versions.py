@@ -2,7 +2,7 @@
 
     python tests/system/versions.py [--python 3.11 --python 3.12] [--tests tests/unit/data ...]
 
-For each installed version of Python that the package supports, two environments are made: one with the lowest versions
+For each version of Python that the package supports, two environments are made: one with the lowest versions
 that pyproject.toml allows for the direct dependencies, and one with the newest versions. In each environment, the unit
 tests and a small workflow run. By default, these are all unit tests, which takes hours.
 
@@ -28,9 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from environments import Environment, InstallError, copy_sources, locked_versions  # noqa: E402
-from project import SMALL_RUN  # noqa: E402
+from project import SMALL_RUN, write_own_data  # noqa: E402
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYTHONS = re.findall(r"Python :: (\d\.\d+)", "\n".join(PROJECT["classifiers"]))
 EXTRAS = sorted(PROJECT["optional-dependencies"].keys() - {"all", "test"})
 TOOLS = ("pytest", "hypothesis", "psutil", "ir-measures", "pytrec-eval-terrier")  # what the unit tests import
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
@@ -51,13 +52,13 @@ class Run:
 def main() -> None:
     """Run all combinations, write docs/versions.md, and exit with 1 if one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--python", action="append", help="version of Python; by default, every installed one")
+    parser.add_argument("--python", action="append", help="version of Python; by default, every supported one")
     parser.add_argument("--tests", nargs="+", default=["tests/unit"], help="tests to run; by default, all unit tests")
     arguments = parser.parse_args()
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         source = copy_sources(Path(folder, "source"))
-        for python in arguments.python or PROJECT_PYTHONS:
+        for python in arguments.python or PYTHONS:
             for kind in RESOLUTIONS:
                 runs.append(tested(Path(folder), source, python, kind, arguments.tests))
                 print(runs[-1].python, kind, runs[-1].tests, runs[-1].failed, flush=True)
@@ -65,14 +66,12 @@ def main() -> None:
     sys.exit(any(run.failed for run in runs))
 
 
-PROJECT_PYTHONS = re.findall(r"Python :: (\d\.\d+)", "\n".join(PROJECT["classifiers"]))
-
-
 def tested(base: Path, source: Path, python: str, kind: str, tests: list[str]) -> Run:
     """Make one environment, and run the tests and the workflow in it."""
     run, started = Run(python, kind), time.monotonic()
     try:
-        environment = Environment(base / f"{python}-{kind}", base / "cache", python).create()
+        cache = Path(os.environ.get("UV_CACHE_DIR", base / "cache"))
+        environment = Environment(base / f"{python}-{kind}", cache, python).create()
         install(environment, base, source, kind)
         run.versions = environment.versions()
         run.tests = pytest(environment, tests)
@@ -114,13 +113,14 @@ def workflow(environment: Environment, folder: Path) -> None:
     folder.mkdir()
     environment.run("gradrank", "init", ".", cwd=folder)
     params = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    params |= {name: SMALL_RUN[name] for name in ("run", "datasets", "models")}
-    models = [*params["run"]["models"], "yetirank", "xgboost_ndcg"]
-    models += ["softmax"] if "torch" in environment.versions() else []
-    params["run"] = {"datasets": ["synthetic_net"], "models": models}
-    params["datasets"] = {name: size for name, size in params["datasets"].items() if name != "mine"}
-    (folder / "params.yaml").write_text(yaml.safe_dump(params | {"studies": {}}), encoding="utf-8")
-    environment.run("snakemake", "--cores", "2", "synthetic_net", cwd=folder)
+    models = {"lambdamart": {"rounds": 5, "min_data_in_leaf": 2}, "single_feature": {}}
+    models |= {"yetirank": {"rounds": 5}, "xgboost_ndcg": {"rounds": 5}}
+    models |= {"softmax": {"epochs": 2}} if "torch" in environment.versions() else {}
+    params |= {"run": {"datasets": ["mine"], "models": list(models)}, "models": models, "studies": {}}
+    params["datasets"] = SMALL_RUN["datasets"]
+    (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    write_own_data(folder / "own data")
+    environment.run("snakemake", "--cores", "2", "mine", cwd=folder)
 
 
 def page(runs: list[Run], tests: list[str]) -> str:
