@@ -137,7 +137,7 @@ def page(runs: list[Run], tests: list[str]) -> str:
         "|---|---|---|---|---|",
     ]
     for run in runs:
-        state = "failed" if run.failed else "passed"
+        state = "passed" if not run.failed else "failed" if run.versions else "not run"
         lines.append(f"| {run.python} | {run.kind} | {run.tests} | {state} | {run.seconds:.0f} |")
     lines += ["", f"The tests were: {', '.join(f'`{test}`' for test in tests)}.", ""]
     lines += [
