@@ -54,10 +54,12 @@ versions: run
 readme: $(READY)
 	.venv/bin/python -m gradrank.report.tables.readme
 
-# Make requirements.lock from pyproject.toml in a fresh environment: exact versions, with the hash of each file.
+# Make requirements.lock from pyproject.toml in a fresh environment: exact versions, with the hash of each file. All
+# packages are the newest that pyproject.toml allows, except torch, whose CPU build an index may not have.
+TORCH := 2.13.0
 lock:
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
-	.venv/lock/bin/pip install --quiet --editable '.[dvc,slurm,test]' uv
+	.venv/lock/bin/pip install --quiet --editable '.[test]' torch==$(TORCH) uv
 	.venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//' > .venv/lock/names
 	.venv/lock/bin/uv pip compile --quiet .venv/lock/names --no-deps --generate-hashes --no-annotate --no-header \
 		--output-file .venv/lock/hashed

@@ -67,11 +67,12 @@ def project(tmp_path) -> Project:
 @pytest.fixture
 def plain_install(monkeypatch) -> None:
     """Make the optional packages of models appear uninstalled."""
-    from gradrank.training import registry
+    from gradrank.base import extras
+    from gradrank.training.registry import models
 
-    extras = {package for cls in registry.models().values() if cls.extra for package in cls.requires}
-    find_spec = registry.find_spec
-    monkeypatch.setattr(registry, "find_spec", lambda name: None if name in extras else find_spec(name))
+    optional = {package for cls in models().values() if cls.extra for package in cls.requires}
+    find_spec = extras.find_spec
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in optional else find_spec(name))
 
 
 @pytest.fixture(scope="session")

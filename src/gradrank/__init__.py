@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradrank.base.processor import pin
+    from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.evaluation.estimator.ranker import Ranker, load
+    from gradrank.evaluation.literature.model_tables import model_table as models
     from gradrank.evaluation.rankings.comparison import compare
     from gradrank.evaluation.rankings.evaluation import evaluate
     from gradrank.evaluation.rankings.explanation import explain_convention
@@ -17,15 +19,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-# key: public name; value: the module that defines it
+# key: public name; value: the module that defines it. `models` is a package that can be called.
 _MODULES = {
     "Ranker": "gradrank.evaluation.estimator.ranker",
     "compare": "gradrank.evaluation.rankings.comparison",
     "conventions": "gradrank.evaluation.rankings.listings",
+    "datasets": "gradrank.data.datasets",
     "evaluate": "gradrank.evaluation.rankings.evaluation",
     "explain_convention": "gradrank.evaluation.rankings.explanation",
     "load": "gradrank.evaluation.estimator.ranker",
+    "load_dataset": "gradrank.data.datasets",
     "metrics": "gradrank.evaluation.rankings.listings",
+    "model_table": "gradrank.evaluation.literature.model_tables",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",
 }
@@ -34,10 +39,13 @@ __all__ = [
     "__version__",
     "compare",
     "conventions",
+    "datasets",
     "evaluate",
     "explain_convention",
     "load",
+    "load_dataset",
     "metrics",
+    "models",
     "pin",
     "scan_letor",
 ]
@@ -45,6 +53,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import and return a name of the public API."""
+    if name == "models":
+        return import_module("gradrank.models")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)

@@ -1,7 +1,6 @@
 """The package works when it is installed as a wheel in its own environment, without a checkout."""
 
 import os
-import shutil
 import subprocess
 import sys
 import venv
@@ -9,11 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
+from environments import copy_sources
 from gradrank.base.files import read_json
 from project import MINE, ROOT, SMALL_RUN, Project, differing, trained, write_own_data
-
-SOURCES = ("src", "workflow", "profiles", "tests/contract", "pyproject.toml")
-SOURCES += ("README.md", "LICENSE", "Snakefile", "params.yaml", ".gitignore")
 
 
 class Installed(Project):
@@ -46,13 +43,7 @@ def needs_newer_setuptools() -> bool:
 def installed(tmp_path_factory) -> Installed:
     """A project folder and an environment that has a wheel of this checkout and shares all other packages."""
     base = tmp_path_factory.mktemp("installed")
-    (base / "source").mkdir()
-    for name in SOURCES:
-        source, ignored = ROOT / name, shutil.ignore_patterns("__pycache__", "*.egg-info")
-        if source.is_dir():
-            shutil.copytree(source, base / "source" / name, symlinks=True, ignore=ignored)
-        else:
-            shutil.copy2(source, base / "source" / name)
+    copy_sources(base / "source")
     isolation = [] if needs_newer_setuptools() else ["--no-build-isolation"]
     pip("wheel", *isolation, "--wheel-dir", str(base), str(base / "source"))
     venv.create(base / "environment", symlinks=True)
@@ -96,7 +87,7 @@ def test_results_equal_those_of_a_checkout_and_a_users_model_is_found(installed,
 @pytest.mark.parametrize(
     ("files", "last"),
     [
-        ((), "install --quiet gradrank==1.2.3"),
+        ((), "install --quiet gradrank[arrow,nets,track]==1.2.3"),
         (("requirements.lock", "src/gradrank/__init__.py"), "install --quiet --no-deps --editable ."),
     ],
 )

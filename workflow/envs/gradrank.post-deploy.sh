@@ -7,5 +7,5 @@ if [ -f requirements.lock ] && [ -d src/gradrank ]; then
     pip install --quiet --require-hashes --no-deps --requirement requirements.lock
     pip install --quiet --no-deps --editable .
 else
-    pip install --quiet "gradrank==$GRADRANK_RELEASE"
+    pip install --quiet "gradrank[arrow,nets,track]==$GRADRANK_RELEASE"
 fi

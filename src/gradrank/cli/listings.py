@@ -10,7 +10,7 @@ from rich.table import Table
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.config.params import load
-from gradrank.data.datasets import dataset_table
+from gradrank.data.datasets import datasets
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.model_tables import model_table
 from gradrank.evaluation.literature.references import missing, named, references
@@ -76,7 +76,7 @@ def _show_space(console: Console, cls: type[Model]) -> None:
 def list_datasets() -> None:
     """Print one block per data set, with its title, size, licence, download, access and citation."""
     console = Console(highlight=False)
-    for row in dataset_table().iter_rows(named=True):
+    for row in datasets().iter_rows(named=True):
         console.print(f"[bold]{row['name']}[/bold]: {row['title']}")
         counts = [f"{row[key]:,} {key}" for key in ("rows", "queries", "features") if row[key]]
         facts = {

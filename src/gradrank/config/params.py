@@ -84,18 +84,19 @@ class RunSettings(SettingsSection):
         """Return the methods of a data set, with sweeps expanded.
 
         They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model that
-        this installation can run.
+        this installation can run: the packages of the model and of its members are installed.
         """
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models
         if listed == "all":
             of_studies = {name for study in self.studies.values() for name in self.variants(study.variants)}
-            return sorted(
-                name
-                for name in self.models
-                if name not in of_studies and (self.imported(name) or not missing_packages(self.model(name)))
-            )
+            return sorted(name for name in self.models if name not in of_studies and self._is_installed(name))
         return self.variants(listed)
+
+    def _is_installed(self, name: str) -> bool:
+        """Return whether the packages of a method and of its members are installed."""
+        trained = (each for each in (name, *self.members(name)) if each in self.models and not self.imported(each))
+        return not any(missing_packages(self.model(each)) for each in trained)
 
     def study_models(self, form: str) -> list[str]:
         """Return the methods that a study or its reduced form trains, with sweeps expanded."""

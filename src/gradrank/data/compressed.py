@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import IO
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 
 BLOCK_BYTES = 1 << 20
 
 
 def _zstandard(path: Path) -> IO[bytes]:
+    require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow
 
     return pyarrow.input_stream(str(path), compression="zstd")

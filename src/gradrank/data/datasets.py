@@ -180,7 +180,7 @@ def _remove_abandoned(base: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def dataset_table() -> "pl.DataFrame":
+def datasets() -> "pl.DataFrame":
     """Return a frame with one row per data set of the catalogue.
 
     The columns are `name`, `title`, `access`, `rows`, `queries` and `features` (null if unknown), `folds`, `licence`,
@@ -193,7 +193,7 @@ def dataset_table() -> "pl.DataFrame":
 
     Examples
     --------
-    >>> dataset_table().filter(name="mq2007").select("access", "queries", "folds").row(0)
+    >>> datasets().filter(name="mq2007").select("access", "queries", "folds").row(0)
     ('licensed', 1692, 5)
     """
     import polars as pl
@@ -207,7 +207,7 @@ def dataset_table() -> "pl.DataFrame":
 
 
 def _described(entry: Entry) -> dict[str, str | int | None]:
-    """Return the cells of a data set in `dataset_table`."""
+    """Return the cells of a data set in `datasets`."""
     archives = (
         f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
         for archive in entry.archives

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import yaml
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import missing, require
 from gradrank.base.git import git
 
 EXPERIMENT = "DVC experiment"
@@ -39,12 +40,9 @@ class Committed(NamedTuple):
                 "The dvc.lock of the commit does not list the per-query values, or there is no dvc.lock. Fix: run the "
                 f"workflow in a checkout (`git worktree add FOLDER {self.rev[:12]}`) and compare with FOLDER"
             )
-        try:
-            import dvc.api
-        except ImportError:
-            raise GradrankError(
-                "The values per query are stored in DVC, which is not installed. Fix: pip install 'gradrank[dvc]'"
-            ) from None
+        require("dvc", extra="dvc", needed_by=f"The values per query of {self.rev[:12]}")
+        import dvc.api
+
         try:
             return dvc.api.read(path, rev=self.rev, mode="rb")
         except Exception as error:  # DVC's documentation does not list the errors of this function
@@ -74,11 +72,11 @@ def _of_git(commit: str) -> Committed:
 
 
 def _of_experiment(name: str) -> Committed | None:
-    try:
-        from dvc.api import DVCFileSystem
-        from dvc.exceptions import DvcException
-    except ImportError:
+    if missing(["dvc"]):
         return None
+    from dvc.api import DVCFileSystem
+    from dvc.exceptions import DvcException
+
     try:
         system = DVCFileSystem(".", rev=name)
         paths = [str(path) for pattern in NEEDED for path in system.glob(pattern)]

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.results import FoldFolder
 from gradrank.data.ids import text_ids
 from gradrank.data.tables.parquet import read_parquet
 from gradrank.evaluation.document_ids import DIGITS, document_ids
@@ -89,7 +90,12 @@ def _read_ranking(path: Path, judgements: Judgements, split: str) -> tuple[Judge
 
 
 def _read_parquet(path: Path, split: str) -> pl.DataFrame:
-    table = read_parquet(path)
+    fold = FoldFolder(path.parent)
+    if fold.finished and path == fold.scores_path:
+        fold.check(path)
+        table = pl.read_parquet(path)
+    else:
+        table = read_parquet(path)
     if "score" not in table.columns or not table["score"].dtype.is_numeric():
         raise GradrankError(f"{path}: expected a numeric column `score`; the columns are {', '.join(table.columns)}")
     if ("docid" in table.columns) != ("qid" in table.columns):

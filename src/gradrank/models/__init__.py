@@ -1,1 +1,22 @@
-"""The models, each in one file or one folder. gradrank.training.model describes what such a file defines."""
+"""The models, each in one file or one folder. gradrank.training.model describes what such a file defines.
+
+The package can be called: `gradrank.models()` returns the table of all models, and `gradrank.models("lambdamart")` that
+of a model's parameters. A function of this name in `gradrank` would be replaced by this package when it is imported.
+"""
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class _CallablePackage(ModuleType):
+    def __call__(self, name: str | None = None) -> "pl.DataFrame":
+        from gradrank import model_table
+
+        return model_table(name)
+
+
+sys.modules[__name__].__class__ = _CallablePackage  # documented in "Customizing module attribute access" of Python

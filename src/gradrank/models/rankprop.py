@@ -73,6 +73,8 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
 @register("rankprop")
 class RankProp(NetRanker[RankPropParams]):
     Params = RankPropParams
+    requires = ("torch",)
+    extra = "nets"
     space = NET
     published = LIBRARY
     summary = "RankProp: a net regressed on ranks that it orders itself among equal grades (Caruana et al. 1996)"

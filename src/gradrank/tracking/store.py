@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote  # Path.as_uri does not escape quotes, which MLflow inserts into SQL
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -40,6 +41,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
+    require("mlflow", "pandas", "sqlalchemy", extra="track", needed_by=f"MLflow at {uri}")
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.engine import make_url

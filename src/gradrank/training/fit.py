@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams
-from gradrank.training.registry import get_model, missing_packages
+from gradrank.training.registry import get_model
 from gradrank.training.score_checks import InvalidScores
 
 
@@ -17,10 +18,7 @@ def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelPa
     Raises GradrankError if the model is unknown, a package that it needs is not installed, or a parameter is invalid.
     """
     cls = get_model(model)
-    if missing := missing_packages(cls):
-        raise GradrankError(
-            f"{model}: needs {', '.join(missing)}, which is not installed. Fix: pip install 'gradrank[{cls.extra}]'"
-        )
+    require(*cls.requires, extra=cls.extra, needed_by=model)
     faults: list[str] = []
     resolved = validate(cls.Params, params, "params.", faults)
     if not isinstance(resolved, ModelParams):

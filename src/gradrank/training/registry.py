@@ -10,11 +10,11 @@ import pkgutil
 import re
 import traceback
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.base.extensions import MODELS, Extension, extensions, own_models
+from gradrank.base.extras import missing
 from gradrank.base.files import OWN_MODELS
 from gradrank.training.lookup import import_from
 from gradrank.training.model import Model, ModelParams, registered
@@ -130,4 +130,4 @@ def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
 
 def missing_packages(cls: type[Model]) -> list[str]:
     """Return the packages of `cls.requires` that are not installed."""
-    return [package for package in cls.requires if find_spec(package) is None]
+    return missing(cls.requires)

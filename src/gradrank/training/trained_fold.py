@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.base.results import MODEL, SPEC, FoldFolder
 from gradrank.base.stamps import CHECKSUM, write_stamp
 from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
@@ -102,10 +103,12 @@ class TrainedFold:
 def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
     """Return the table as a Polars table without its index."""
     import polars as pl
-    import pyarrow as pa
 
     if isinstance(table, pl.DataFrame):
         return table
+    require("pandas", "pyarrow", extra="pandas", needed_by=FRAME)
+    import pyarrow as pa
+
     frame = table.to_pandas() if isinstance(table, pa.Table) else table
     names = [str(name) for name in frame.columns]
     if len({*names}) < len(names):

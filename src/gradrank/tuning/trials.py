@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model
-from gradrank.training.registry import get_model, missing_packages
+from gradrank.training.registry import get_model
 from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import Criterion
@@ -95,8 +96,7 @@ def tune(
     Raises GradrankError if the fold does not exist, packages or members are missing, or every configuration fails.
     """
     cls, stored = get_model(model), StoredCollection.open(data)
-    if missing := missing_packages(cls):
-        raise GradrankError(f"{model}: missing packages {', '.join(missing)}. Fix: pip install 'gradrank[{cls.extra}]'")
+    require(*cls.requires, extra=cls.extra, needed_by=model)
     if members_parameter(cls) and not plan.among:
         raise GradrankError(
             f"{model}: no members given; this model combines the scores of methods that are tuned in "

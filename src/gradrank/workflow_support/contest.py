@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.provenance.code import tuning_code
 from gradrank.training.registry import models
 from gradrank.workflow_support.plan import Plan
@@ -53,7 +54,12 @@ class ContestPlan:
         return f"--pairs data/pairs/{dataset}" if models()[method].needs_pairs else ""
 
     def tune_options(self, form: str, method: str) -> str:
-        """Return the options of `gradrank tune`: numbers of trials and tuners, and the methods that may be combined."""
+        """Return the options of `gradrank tune`: numbers of trials and tuners, and the methods that may be combined.
+
+        Raises GradrankError if a package that the method needs is not installed.
+        """
+        cls = models()[method]
+        require(*cls.requires, extra=cls.extra, needed_by=f"studies.{form}.methods: {method}")
         settings, members = self.settings[form], self.members(form, method)
         among = f" --among {','.join(members)}" if members else ""
         return f"--trials {settings.trials} --tuners {settings.tuners}{among}"

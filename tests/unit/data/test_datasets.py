@@ -14,8 +14,8 @@ import yaml
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import Extension
-from gradrank.data import datasets
-from gradrank.data.datasets import DOCUMENTS, QUERIES, SEED, cached_collection, dataset_table, load_dataset
+from gradrank.data import datasets as module
+from gradrank.data.datasets import DOCUMENTS, QUERIES, SEED, cached_collection, datasets, load_dataset
 from gradrank.data.parse import parse
 from gradrank.data.sources import catalogue as catalogues
 from gradrank.data.sources.catalogue import Archive, Entry, catalogue
@@ -101,7 +101,7 @@ def test_feature_names_of_a_table_are_column_names_and_text_ids_are_kept(tmp_pat
     )
     table.write_parquet(tmp_path / "mine.parquet")
     parse(tmp_path / "mine.parquet", tmp_path / "stored", 1, "mine")
-    data = datasets.RankingDataset(StoredCollection.open(tmp_path / "stored"), 1, "Mine")
+    data = module.RankingDataset(StoredCollection.open(tmp_path / "stored"), 1, "Mine")
     assert data.feature_names == ["bm25", "age"] and data.test.docid is None
     assert data.test.frame.columns == ["qid", "query", "label", "bm25", "age"]
     known = dict(zip(table["bm25"], table["query_id"], strict=True))
@@ -132,7 +132,7 @@ def test_only_the_parts_that_are_used_are_read(tmp_path, cache):
 
 
 def test_the_second_call_reads_the_cache(cache, monkeypatch):
-    monkeypatch.setattr(datasets, "_make", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(module, "_make", lambda *_: pytest.fail("made again"))
     load_dataset("synthetic_net", 2, cache=cache)
 
 
@@ -156,7 +156,7 @@ def test_another_checksum_or_another_code_does_not_read_old_files(tmp_path, monk
     checked = first.model_copy(update={"archives": (Archive(name="small.zip", sha256=("0" * 64,)),)})
     with pytest.raises(GradrankError, match="sha256"):
         cached_collection(checked, mirror, tmp_path / "cache")
-    monkeypatch.setattr(datasets, "_code_digest", lambda: "another version of the parser")
+    monkeypatch.setattr(module, "_code_digest", lambda: "another version of the parser")
     folders.add(cached_collection(first, mirror, tmp_path / "cache").path)
     assert len(folders) == 2
 
@@ -215,7 +215,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path):
 CALL = """
 import sys
 from pathlib import Path
-from gradrank.data import datasets
+from gradrank.data import datasets as module
 make, barrier = datasets._make, Path(sys.argv[1])
 def _make(*arguments):
     (barrier / f"ready {sys.argv[2]}").touch()
@@ -238,7 +238,7 @@ def test_processes_that_make_the_same_data_set_at_the_same_time_agree(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from gradrank.data import datasets
+from gradrank.data import datasets as module
 datasets._publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 datasets.load_dataset("synthetic_net", cache=sys.argv[1])
 """
@@ -249,7 +249,7 @@ def test_what_a_killed_process_left_is_not_read_and_is_removed_later(tmp_path):
     (left,) = tmp_path.iterdir()
     load_dataset("synthetic_net", cache=tmp_path)
     assert left.exists()  # another process may still be writing it
-    long_ago = time.time() - datasets.ABANDONED_SECONDS - 1
+    long_ago = time.time() - module.ABANDONED_SECONDS - 1
     os.utime(left, (long_ago, long_ago))
     load_dataset("synthetic_poly", cache=tmp_path)
     assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["synthetic_net", "synthetic_poly"]
@@ -268,7 +268,7 @@ def test_the_real_collections_are_those_that_the_workflow_stores(name, mirror, r
 
 
 def test_the_table_has_one_row_per_entry_with_its_access():
-    table = dataset_table()
+    table = datasets()
     assert table["name"].to_list() == list(catalogue())
     access = dict(zip(table["name"], table["access"], strict=True))
     assert access["synthetic_net"] == "artificial" and access["mq2007"] == "licensed"
@@ -301,7 +301,7 @@ VALID = "{}: {{title: T, about: A, citation: C, licence: L, archives: [{{name: a
 
 def test_another_package_adds_data_sets(other_package):
     other_package(first_extension=VALID.format("one"), second_extension=VALID.format("two"))
-    assert list(catalogue())[-2:] == ["one", "two"] and dataset_table()["name"].to_list()[-1] == "two"
+    assert list(catalogue())[-2:] == ["one", "two"] and datasets()["name"].to_list()[-1] == "two"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Reading of Parquet files from unknown sources, with pyarrow.
 
 If a file is damaged, Polars' own reader may end the process, or panic, which does not raise an Exception. Stored
-collections are read with Polars nevertheless, because their checksums are verified first.
+collections and the scores of trained folds are read with Polars nevertheless, because their checksums are verified
+first.
 """
 
 from collections.abc import Collection, Iterator
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +24,7 @@ OF_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 def parquet_schema(path: Path) -> pl.Schema:
     """Return the schema of a Parquet file. Raises GradrankError if the file is damaged or not a Parquet file."""
+    require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow.parquet as pq
 
     with _refused(path):
@@ -36,6 +39,7 @@ def read_parquet(path: Path, columns: Collection[str] | None = None, content: By
 
     Raises GradrankError if the file is damaged or not a Parquet file.
     """
+    require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow.parquet as pq
 
     with _refused(path):
@@ -44,6 +48,7 @@ def read_parquet(path: Path, columns: Collection[str] | None = None, content: By
 
 def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
     """Return the names of the columns that were the index of a pandas data frame, according to the metadata."""
+    require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow.parquet as pq
 
     with _refused(path):

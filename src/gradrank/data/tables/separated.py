@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import require
 from gradrank.data.compressed import blocks, plain_name
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -25,6 +26,7 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
     Raises GradrankError for a row with more or fewer fields than the header and for a quote inside a field, both with
     the line number. Also raises it for text that is not UTF-8 and for an empty file.
     """
+    require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow as pa
     from pyarrow import csv as arrow
 

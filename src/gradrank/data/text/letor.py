@@ -32,11 +32,11 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PlainFile
+from gradrank.data.text import tokens
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries
 
@@ -174,23 +174,23 @@ def map_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iter
 def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
     """Return the rows of some queries, in the columns of `schema`. queries: their ascending positions in `source`."""
     rows = read_rows(source, queries, width, sparse, missing)
-    inc, prob = (pa.array(values, mask=np.isnan(values) | (values == UNKNOWN)) for values in (rows.inc, rows.prob))
-    names = []
+    columns: dict[str, np.ndarray | pl.Series] = {"qid": rows.qids}
     if source.names is not None:
-        ids = [source.names[query] for query in queries.tolist()]
-        names = [pa.array(ids, pa.string()).take(pa.array(np.repeat(np.arange(len(ids)), source.rows[queries])))]
-    columns = [pa.array(rows.qids), *names, _docids(source, rows), inc, prob, pa.array(rows.labels)]
-    columns += map(pa.array, rows.features)
-    return pl.DataFrame(pa.table(columns, names=list(schema(width, bool(names)))))
+        ids = pl.Series([source.names[query] for query in queries.tolist()])
+        columns["query"] = ids.gather(np.repeat(np.arange(len(ids)), source.rows[queries]))
+    columns |= {"docid": _docids(source, rows), "inc": rows.inc, "prob": rows.prob, "label": rows.labels}
+    columns |= {f"f{number}": values for number, values in enumerate(rows.features, start=1)}
+    estimates, docid = pl.col("inc", "prob"), pl.col("docid")
+    return pl.DataFrame(columns).with_columns(
+        pl.when(estimates.is_not_nan() & (estimates != UNKNOWN)).then(estimates), pl.when(docid != "").then(docid)
+    )
 
 
-def _docids(source: TextFile, rows: Rows) -> pa.Array:
-    """Return the document ids as an Arrow column. An absent id is null. Raises GradrankError if an id is not UTF-8."""
-    present = np.packbits(np.diff(rows.ends) > 0, bitorder="little")
-    buffers = [pa.py_buffer(present), pa.py_buffer(rows.ends), pa.py_buffer(rows.docids)]
-    docids = pa.Array.from_buffers(pa.string(), len(rows.labels), buffers)
+def _docids(source: TextFile, rows: Rows) -> pl.Series:
+    """Return the document ids, "" for an absent id. Raises GradrankError if an id is not UTF-8 text."""
+    lines = np.insert(rows.docids, rows.ends[1:-1], tokens.NEWLINE)
     try:
-        docids.validate(full=True)
-    except pa.ArrowInvalid:
+        text = lines.tobytes().decode()
+    except UnicodeDecodeError:
         raise GradrankError(f"{source.path}: a docid is not UTF-8 text. Fix: store the file as UTF-8") from None
-    return docids
+    return pl.Series([text]).str.split("\n").explode()

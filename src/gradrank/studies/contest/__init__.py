@@ -37,15 +37,12 @@ class Settings(StudySettings):
 
     @field_validator("methods")
     @classmethod
-    def _are_installed(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        from gradrank.training.registry import missing_packages, models
+    def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        from gradrank.training.registry import models
 
         for name in names:
             if name not in models():
                 raise ValueError(unknown("model", name, models()))
-            if missing := missing_packages(models()[name]):
-                packages = ", ".join(missing)
-                raise ValueError(f"{name}: missing packages: {packages}. Fix: install them, or remove {name}")
         if len(set(names)) < len(names):
             duplicates = {name for name in names if names.count(name) > 1}
             raise ValueError(f"duplicate method: {', '.join(sorted(duplicates))}")

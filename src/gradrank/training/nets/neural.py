@@ -54,6 +54,8 @@ class NeuralRanker(NetRanker[N]):
     """A model that consists of one trained scorer. `Params` has a field for each setting of its default loss."""
 
     Params = NeuralParams
+    requires = ("torch",)
+    extra = "nets"
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: N, seed: int, callback: Callback) -> Self:

@@ -1,0 +1,114 @@
+"""`pip install .` in fresh environments: its size, what works with it, and what each extra adds.
+
+The versions are those of requirements.lock, so that torch is the build for the CPU if an index has it.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from environments import UV, Environment, InstallError, copy_sources, locked_versions
+from gradrank.base.files import read_json
+
+MEGABYTES = 700  # largest size of the installation without extras
+OPTIONAL = {"catboost", "dvc", "mlflow", "pandas", "pyarrow", "snakemake", "sqlalchemy", "torch", "xgboost-cpu"}
+OFFLINE = ("dns error", "error sending request", "Failed to fetch", "network", "not found in the package registry")
+
+pytestmark = pytest.mark.skipif(not UV.exists(), reason="needs uv, which requirements.lock has")
+
+
+@pytest.fixture(scope="module")
+def install(tmp_path_factory):
+    """Return a function that makes an environment with an extra, such as `[nets]`, of this checkout."""
+    base = tmp_path_factory.mktemp("environments")
+    source, constraints = copy_sources(base / "source"), locked_versions(base)
+
+    def installed(extra: str) -> Environment:
+        environment = Environment(base / (extra.strip("[]") or "core"), base / "cache").create()
+        try:
+            environment.install("--constraint", constraints, f"gradrank{extra} @ {source.as_uri()}")
+        except InstallError as error:
+            if any(reason in str(error) for reason in OFFLINE):
+                pytest.skip(f"needs the packages of requirements.lock from an index: {str(error)[-300:]}")
+            raise
+        return environment
+
+    return installed
+
+
+@pytest.fixture(scope="module")
+def core(install) -> Environment:
+    return install("")
+
+
+@pytest.fixture(scope="module")
+def artificial(core, tmp_path_factory) -> Path:
+    """A folder with LETOR text in raw/ and the stored collection in small/."""
+    folder = tmp_path_factory.mktemp("artificial")
+    arguments = ("--queries", "20", "--documents", "10", "--seed", "1", "--out", "raw")
+    core.run("gradrank", "generate", "net", *arguments, cwd=folder)
+    core.run("gradrank", "parse", "raw", "--out", "small", "--seed", "1", cwd=folder)
+    return folder
+
+
+def train_and_evaluate(environment: Environment, model: str, raw: str, stored: str, folder: Path) -> float:
+    """Train on the first fold, evaluate the test scores, and return NDCG@10."""
+    out = f"results/{stored}/{model}/fold1"
+    environment.run("gradrank", "train", "--model", model, "--data", stored, "--seed", "1", "--out", out, cwd=folder)
+    arguments = ("--scores", f"{out}/scores.parquet", "--data", raw, "--metrics", "ndcg@10")
+    return float(environment.run("gradrank", "evaluate", *arguments, cwd=folder).split()[1])
+
+
+def test_the_core_is_small_and_has_no_optional_package(core):
+    assert not OPTIONAL & core.versions().keys()
+    assert core.megabytes() < MEGABYTES
+
+
+def test_the_core_trains_and_evaluates_trees(core, artificial):
+    core.run("python", "-c", "import gradrank", cwd=artificial)
+    train_and_evaluate(core, "lambdamart", "raw/S5.txt", "small", artificial)
+    versions = read_json(artificial / "results/small/lambdamart/fold1/spec.json")["versions"]
+    assert "lightgbm" in versions and not OPTIONAL & versions.keys()
+
+
+def test_the_core_reads_real_data(core, mirror, tmp_path):
+    core.run("gradrank", "fetch", "mq2007", "--out", "raw", "--mirror", mirror, cwd=tmp_path)
+    core.run("gradrank", "parse", "raw", "--out", "mq2007", "--seed", "2005", cwd=tmp_path)
+    (test,) = tmp_path.glob("raw/**/Fold1/test.txt")
+    assert train_and_evaluate(core, "lambdamart", str(test), "mq2007", tmp_path) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("extra", "command"),
+    [
+        ("nets", ("train", "--model", "softmax", "--data", "small", "--seed", "1", "--out", "net/fold1")),
+        ("catboost", ("train", "--model", "yetirank", "--data", "small", "--seed", "1", "--out", "net/fold1")),
+        ("arrow", ("inspect", "a.csv")),
+        ("arrow", ("inspect", "a.parquet")),
+        ("arrow", ("inspect", "a.txt.zst")),
+        ("track", ("diff", "0123456789abcdef0123456789abcdef", "small")),
+    ],
+)
+def test_a_missing_extra_is_named(core, artificial, extra, command):
+    for name in ("a.csv", "a.parquet", "a.txt.zst"):
+        (artificial / name).write_bytes(b"qid,label,x\n1,1,0.5\n")
+    output = core.run("gradrank", *command, cwd=artificial, ok=False)
+    assert f"pip install 'gradrank[{extra}]'" in output and "Traceback" not in output
+
+
+def test_nets_trains_a_net(install, artificial):
+    train_and_evaluate(install("[nets]"), "softmax", "raw/S5.txt", "small", artificial)
+
+
+def test_workflow_and_track_plan_the_default_targets(install, tmp_path):
+    environment = install("[workflow,track]")
+    assert not {"torch", "dvc"} & environment.versions().keys()
+    environment.run("gradrank", "init", ".", cwd=tmp_path)
+    assert "This was a dry-run" in environment.run("snakemake", "--dry-run", "--quiet", "rules", cwd=tmp_path)
+
+
+def test_all_has_every_optional_package(install, artificial):
+    environment = install("[all]")
+    assert environment.versions().keys() >= OPTIONAL
+    assert "snakemake" in environment.run("snakemake", "--help", cwd=artificial)
+    train_and_evaluate(environment, "yetirank", "raw/S5.txt", "small", artificial)
