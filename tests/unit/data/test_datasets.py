@@ -215,7 +215,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path):
 CALL = """
 import sys
 from pathlib import Path
-from gradrank.data import datasets as module
+from gradrank.data import datasets
 make, barrier = datasets._make, Path(sys.argv[1])
 def _make(*arguments):
     (barrier / f"ready {sys.argv[2]}").touch()
@@ -238,7 +238,7 @@ def test_processes_that_make_the_same_data_set_at_the_same_time_agree(tmp_path):
 
 KILLED = """
 import os, signal, sys
-from gradrank.data import datasets as module
+from gradrank.data import datasets
 datasets._publish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 datasets.load_dataset("synthetic_net", cache=sys.argv[1])
 """
