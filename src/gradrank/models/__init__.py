@@ -2,6 +2,10 @@
 
 The package can be called: `gradrank.models()` returns the table of all models, and `gradrank.models("lambdamart")` that
 of a model's parameters. A function of this name in `gradrank` would be replaced by this package when it is imported.
+
+>>> import gradrank
+>>> gradrank.models().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)
+(1999, True, True)
 """
 
 import sys

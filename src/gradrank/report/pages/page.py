@@ -9,9 +9,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradrank.base.numbers import number, p_value
+from gradrank.base.numbers import MINUS, number, p_value
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import TEXT, VERDICT, microseconds, seconds, size
+from gradrank.report.tables.numbers import TEXT, VERDICT, format_value, microseconds, seconds, size
 from gradrank.report.tables.summary_tables import SEEDS
 from gradrank.report.tables.verdicts import MARKS, POWER
 
@@ -59,7 +59,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         metric=metric_label,
-        number=number,
+        number=lambda value, form=".4f": format_value(value, form, MINUS),
         signed=lambda x: number(x, "+.4f"),
         p_value=p_value,
         seconds=seconds,
