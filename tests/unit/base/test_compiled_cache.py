@@ -75,6 +75,7 @@ def test_settings_of_numba_are_in_the_digest(environment):
 
 def test_the_models_of_a_working_folder_are_in_the_digest(environment, tmp_path):
     environment.chdir(tmp_path)
+    use_own_models(None)  # a test that runs a command in this process enables the folder
     before = digest()
     Path("models").mkdir()
     Path("models/mine.py").write_text(
