@@ -1,12 +1,14 @@
 """The public API has docstrings with examples that run, and ships its types."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
 
 import gradrank
 
+ROOT = Path(__file__).parents[2]
 FUNCTIONS = [name for name in gradrank.__all__ if not name.startswith("__")]
 
 
@@ -21,3 +23,11 @@ def test_the_examples_of_a_function_run(name):
 
 def test_the_package_is_marked_as_typed():
     assert (Path(gradrank.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_the_python_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("GRADRANK_CACHE", str(tmp_path))
+    (code,) = re.findall("```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, page, "exec"), {"__name__": "page"})
+    assert "ndcg@10" in capsys.readouterr().out.lower()

@@ -93,8 +93,8 @@ def test_tuning_depends_on_every_loss_of_the_space():
     assert {f"{LOSSES}.softmax", f"{LOSSES}.listmle", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
 
 
-# Modules that import others by name, which the closure cannot follow. Their callers add the imported modules. No module of
-# the package imports public names from `gradrank`.
+# Modules that import others by name, which the closure cannot follow. Their callers add the imported modules. No module
+# imports a public name from `gradrank`, except when it is called.
 BY_NAME = {"__init__.py", "training/lookup.py", "training/registry.py", "config/studies.py"}
 
 
