@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256
-from gradrank.base.results import EVALUATION, JOBS, PAGE, PROVENANCE, RUN, SPEC, read_job
+from gradrank.base.results import EVALUATION, JOBS, MEMBERS, MODEL, PAGE, PROVENANCE, RUN, SPEC, read_job
 from gradrank.base.stamps import OTHER_VERSION, mismatches, read_sealed
 from gradrank.data.part_files import COLLECTION, PAIRS
 
@@ -28,13 +28,15 @@ class Mismatch(NamedTuple):
 def stamps(results: Path, data: Path) -> list[Path]:
     """Return the paths of all stamps, sorted.
 
-    data: the folder with raw/, parquet/ and pairs/. Stamps in hidden folders are left out.
+    data: the folder with raw/, parquet/ and pairs/. Stamps in hidden folders are left out. So are those of the
+    copied members of a model that combines other models, because the stamp of the model's fold covers these files.
     """
     paths = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
     paths += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
     self_stamped = [*results.glob("studies/**/jobs/*.json"), *results.glob(f"studies/**/{PAGE}")]
     paths += [(results, path) for path in self_stamped]
-    return sorted(path for root, path in paths if not _is_hidden(path.relative_to(root)))
+    paths = [path for root, path in paths if not _is_hidden(path.relative_to(root))]
+    return sorted(path for path in paths if f"/{MODEL}/{MEMBERS}/" not in path.as_posix())
 
 
 def _is_hidden(path: Path) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.provenance.audit import IN_GIT, Mismatch, audit, repair, stamps
+from gradrank.training.job import train
 from made_project import DATASET, STUDY
 
 DATA, RESULTS = Path("data"), Path("results")
@@ -180,3 +181,14 @@ def test_partial_files_of_killed_jobs_are_removed_and_nothing_else(project):
     before = {path for path in Path().rglob("*") if path.is_file()} - set(partial)
     assert wrong() == [] and set(repair([], RESULTS, DATA)) == set(partial)
     assert {path for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_the_copied_members_of_a_fusion_are_covered_by_the_stamp_of_its_fold(project):
+    fold = RESULT / "borda/fold1"
+    params = {"models": ["single_feature", "prank"]}
+    train("borda", DATA / "parquet" / DATASET, 1, params, 5, fold, members=RESULT)
+    member = fold / "model/members/1/spec.json"
+    assert member.is_file() and member not in stamps(RESULTS, DATA)
+    assert not wrong()
+    edit(member)
+    assert [(mismatch.stamp, mismatch.path) for mismatch in wrong()] == [(fold / "spec.json", member)]
