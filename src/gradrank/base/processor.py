@@ -58,7 +58,7 @@ def pin() -> None:
     if _is_pinnable() and not _has_pins():
         if early := [name for name in READERS if name in sys.modules]:
             raise GradrankError(
-                f"pin: {', '.join(early)} is already imported and has chosen its instructions. Fix: call "
+                f"pin: too late, because these packages are already imported: {', '.join(early)}. Fix: call "
                 "gradrank.pin() first, before importing anything numeric (in a notebook, restart the kernel), or set "
                 "GRADRANK_CPU=native to accept last digits that depend on the processor"
             )

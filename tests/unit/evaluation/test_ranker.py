@@ -288,6 +288,14 @@ def test_invalid_values_of_parameters_name_the_parameter(value):
         Ranker("regression", **value).fit(X, Y, qid=Q)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("random_state", -1), ("random_state", "x"), ("n_jobs", 0), ("n_jobs", 1.5)]
+)
+def test_invalid_seeds_and_numbers_of_threads_name_the_argument(name, value):
+    with pytest.raises(GradrankError, match=rf"{name}.*Fix"):
+        Ranker("regression", **{name: value}).fit(X, Y, qid=Q)
+
+
 def test_unknown_names_are_refused_with_the_nearest_name():
     with pytest.raises(GradrankError, match="lambdamart"):
         Ranker("lamdbamart")

@@ -1,5 +1,6 @@
 """Ranker: every method of gradrank as a scikit-learn estimator."""
 
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,7 +49,8 @@ class Ranker(BaseEstimator):
         The seed: an integer, a NumPy RandomState, or None for a different seed at each `fit`. A training job of the
         workflow has the seed `job_seed` of its spec.json.
     n_jobs
-        The number of threads for training and scoring. None means 1. Last digits can depend on it.
+        The number of threads for training and scoring. None means 1, and -1 means the number of processors. Last digits
+        can depend on it.
     **params
         Parameters of the method. The others have their defaults. `gradrank.models("lambdamart")` lists them.
 
@@ -178,7 +180,7 @@ class Ranker(BaseEstimator):
                 parts = [train.collection, reader.validation(eval_set)]
                 held_out = train.qids[:0]
             history = History(self.method, every_seconds=np.inf)
-            with use_threads(self.n_jobs or 1):
+            with use_threads(self._threads()):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
@@ -312,29 +314,43 @@ class Ranker(BaseEstimator):
                     f"random_state: {self.random_state} is out of range. Fix: give an integer from 0 to {2**31 - 1}"
                 )
             return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
+        try:
+            return int(check_random_state(self.random_state).randint(2**31))
+        except ValueError as error:
+            raise GradrankError(f"random_state: {error}. Fix: give an integer, or None") from None
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0 or self.n_jobs < -1:
+            raise GradrankError(
+                f"n_jobs: {self.n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all "
+                "processors, or None for one thread"
+            )
+        return (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
 
     def _scored(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        with use_threads(self.n_jobs or 1):
+        with use_threads(self._threads()):
             return self.fold_.score(features, offsets)
 
 
 def load(folder: Path | str) -> Ranker:
     """Return the trained ranker in a folder.
 
-    folder: a folder that `Ranker.save` wrote, or a fold of a workflow, such as results/mq2007/lambdamart/fold1. Raises
-    GradrankError if the folder contains no trained model, is damaged or was edited.
+        folder: a folder that `Ranker.save` wrote, or a fold of a workflow, such as results/mq2007/lambdamart/fold1. Raises
+        GradrankError if the folder contains no trained model, is damaged or was edited.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> import gradrank
-    >>> X, y, qid = np.arange(12.0).reshape(12, 1), np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
-    >>> folder = tempfile.mkdtemp()
-    >>> gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid).save(folder)
-    >>> gradrank.load(folder).predict(X[:3]).argsort()
-    array([0, 1, 2])
+        Examples
+        --------
+        >>> import os
+    import tempfile
+        >>> import numpy as np
+        >>> import gradrank
+        >>> X, y, qid = np.arange(12.0).reshape(12, 1), np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
+        >>> folder = tempfile.mkdtemp()
+        >>> gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid).save(folder)
+        >>> gradrank.load(folder).predict(X[:3]).argsort()
+        array([0, 1, 2])
     """
     return Ranker.load(folder)
 
