@@ -337,20 +337,19 @@ class Ranker(BaseEstimator):
 def load(folder: Path | str) -> Ranker:
     """Return the trained ranker in a folder.
 
-        folder: a folder that `Ranker.save` wrote, or a fold of a workflow, such as results/mq2007/lambdamart/fold1. Raises
-        GradrankError if the folder contains no trained model, is damaged or was edited.
+    folder: a folder that `Ranker.save` wrote, or a fold of a workflow, such as results/mq2007/lambdamart/fold1. Raises
+    GradrankError if the folder contains no trained model, is damaged or was edited.
 
-        Examples
-        --------
-        >>> import os
-    import tempfile
-        >>> import numpy as np
-        >>> import gradrank
-        >>> X, y, qid = np.arange(12.0).reshape(12, 1), np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
-        >>> folder = tempfile.mkdtemp()
-        >>> gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid).save(folder)
-        >>> gradrank.load(folder).predict(X[:3]).argsort()
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import gradrank
+    >>> X, y, qid = np.arange(12.0).reshape(12, 1), np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
+    >>> folder = tempfile.mkdtemp()
+    >>> gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid).save(folder)
+    >>> gradrank.load(folder).predict(X[:3]).argsort()
+    array([0, 1, 2])
     """
     return Ranker.load(folder)
 
