@@ -112,7 +112,8 @@ def check(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
 def refusal(made: str | None) -> str | None:
     """Return why results of the instruction set `made` cannot be mixed with this process's results; None if they can.
 
-    made: the entry `processor` in the spec.json of the results. A process with x86-64-v3 accepts only x86-64-v3; any other process accepts all.
+    made: the entry `processor` in the spec.json of the results. A process with x86-64-v3 accepts only x86-64-v3; any
+    other process accepts all.
     """
     if form() != X86_64_V3 or made == X86_64_V3:
         return None

@@ -188,7 +188,7 @@ class MethodFolder(Folder):
         return FoldFolder(folder if seed is None else folder / f"seed{seed}")
 
     def folds(self) -> list[FoldFolder]:
-        """Return the finished folds, sorted by number and seed. Folds of seeds that are not in params.yaml are included."""
+        """Return the finished folds, sorted by number and seed. Folds of seeds outside params.yaml are included."""
         folders = [path for path in self.folder.glob("fold*") if _FOLD.fullmatch(path.name)]
         folders += [path for folder in folders for path in folder.glob("seed*") if _SEED.fullmatch(path.name)]
         finished = [fold for fold in map(FoldFolder, folders) if fold.finished]

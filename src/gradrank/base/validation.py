@@ -31,7 +31,8 @@ def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str])
 
     if booleans := list(_booleans(kind, values)):  # pydantic would convert them to 0 and 1
         faults += [
-            f"{path}{where}: expected a number or text, not true or false (YAML reads yes, no, on and off as true or false)"
+            f"{path}{where}: expected a number or text, not true or false "
+            "(YAML reads yes, no, on and off as true or false)"
             for where in booleans
         ]
         return None

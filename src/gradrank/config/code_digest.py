@@ -25,9 +25,9 @@ from gradrank.base.source_digest import Import, read_source
 PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
 
-# The modules that each stage runs, and patterns of other files that it reads. A stage has the
-# same name as its rule and its command. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job, report)
-# and of the study (study, study_job).
+# The modules that each stage runs, and patterns of other files that it reads. A stage has the same name as its rule and
+# its command. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job,
+# report) and of the study (study, study_job).
 PUBLISHED = "evaluation/literature/*.csv"
 NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
 STAGES: dict[str, tuple[str, ...]] = {

@@ -16,7 +16,7 @@ from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 
-# Names of Snakemake rules. No data set can have one of these names, because the name of each data set is a target as well.
+# Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
 
 

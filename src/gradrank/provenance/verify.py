@@ -1,8 +1,8 @@
 """Comparison of results/ with a checkout.
 
 All files are compared with their checksum files (stamps). All records (provenance.json) are compared with params.yaml
-and the code. A fresh clone has only the files that are in git: the record of each data set and study, and its summary or page.
-For methods without files, only the record is compared, and a note gives their number.
+and the code. A fresh clone has only the files that are in git: the record of each data set and study, and the summary
+or page. For methods without files, only the record is compared, and a note gives the number of these methods.
 """
 
 from collections.abc import Iterator, Mapping
