@@ -12,7 +12,7 @@ from gradrank.base.errors import GradrankError
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
 
-# Metadata of the fields of a Collection: what the first axis of the array counts. The value of a field may be None.
+# The metadata of a field of Collection say what the first axis of its array counts. The value of a field may be None.
 AXIS = "axis"
 PER_ROW, PER_QUERY, OFFSETS, PAIRS = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs"))
 

@@ -190,7 +190,7 @@ def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl
         by_id, left_on=["number", column], right_on=["number", "docid"], how="left", maintain_order="left"
     )
     table.refuse(matches["row"].is_null(), column, "the id of a document of this query")
-    table.refuse(matches["count"] > 1, column, f"an id of only one document of the query (or use {POSITIONS[0]})")
+    table.refuse(matches["count"] > 1, column, f"an id that only one document of the query has (or use {POSITIONS[0]})")
     return matches["row"]
 
 

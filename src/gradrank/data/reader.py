@@ -194,8 +194,7 @@ def read_collection(
             )
         if features is not None:
             raise GradrankError(
-                f"{files[0]}: `features` is only for sparse text, but this file is a table. Fix: "
-                "remove `features`"
+                f"{files[0]}: `features` is only for sparse text, but this file is a table. Fix: remove `features`"
             )
         tables = read_tables([raw_table(file, file) for file in files], columns, Required(roles))
         names = tables[0].roles.features

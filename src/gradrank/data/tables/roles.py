@@ -152,7 +152,8 @@ def find_roles(
     with_role = {name for name in by_role.values() if name}
     if len(with_role) < sum(map(bool, by_role.values())):
         raise GradrankError(
-            f"{where}: one column is declared for two roles: {by_role}. Fix: declare another for one of the roles"
+            f"{where}: one column is declared for two roles: {by_role}. Fix: declare another column for one of the "
+            "roles"
         )
     rest = [name for name in names if name not in with_role]
     estimates = [
