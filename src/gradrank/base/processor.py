@@ -38,11 +38,11 @@ NEEDED = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")  # features of x86-64-
 def pin() -> None:
     """Restrict the numeric libraries of this process to x86-64-v3 and one thread, so that results are reproducible.
 
-    Call it before NumPy, Numba or torch is imported, for example in the first cell of a notebook. If the
-    data, the parameters and the seed are those of a training job of the workflow, the trained model then has the same
-    bytes as the model of that job. `pin` also sets the folder in which compiled code is cached. On systems other than
-    Linux on x86-64, and with the environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank
-    commands call `pin` themselves.
+    Call it before NumPy, Numba or torch is imported, for example in the first cell of a notebook. A model that is
+    trained with the data, parameters and seed of a training job of the workflow then has the same bytes as the model of
+    that job. `pin` also sets the folder in which compiled code is cached. On systems other than Linux on x86-64, and
+    with the environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands call `pin`
+    themselves.
 
     Raises
     ------

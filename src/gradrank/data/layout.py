@@ -223,7 +223,7 @@ def _five_fold(folder: Path) -> Layout | None:
         copies = {path: copies[path] for path in splits.values()}
     note = (
         "the folds have no validation file: fold k validates on the part that fold k-1 tests on, and trains on the "
-        "other three parts of its training file"
+        "other three of its training file"
     )
     return Layout(
         "five_fold", dict(sorted(sources.items())), copies, ROTATION, [], not held_out, note if held_out else None
@@ -245,7 +245,7 @@ def _one_fold(folder: Path) -> Layout | None:
     if vali is not None:
         return Layout("one_fold", {1: train, 2: vali, 3: test}, {}, ONE_FOLD, [])
     _check_queries(train, len(HELD_OUT))
-    note = f"no validation file next to {train}: a quarter of its queries, drawn with the seed, is used instead"
+    note = f"no validation file beside {train}: a quarter of its queries, drawn with the seed, is held out as one"
     return Layout("one_fold", {1: train, 2: train, 3: test}, {}, ONE_FOLD, HELD_OUT, note=note)
 
 

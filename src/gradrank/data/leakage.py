@@ -71,7 +71,7 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
             ]
             notes.append(
                 f"WARNING: {count} of {len(shared)} queries of part {b} ({second.path.name}) have the same features "
-                f"and grades as the queries of part {a} ({first.path.name}) in brackets: "
+                f"and grades as queries of part {a} ({first.path.name}), in brackets: "
                 f"{', '.join(shown)}{', ..' if count > MOST_NAMED else ''}"
             )
     return notes

@@ -219,7 +219,7 @@ def _reason_aside(
     if name in declared_features:
         return None
     if name in ESTIMATES:
-        return f"LETOR's estimate, stored but not a feature (`keep: [{name}]` makes it a feature)"
+        return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
     if INDEX.fullmatch(name.strip()) or name in index:
         return (
             f"the row index of a data frame (`keep: [{name}]` makes it a feature)"
@@ -269,7 +269,7 @@ def _check_features(where: object, features: Sequence[str], columns: Columns, na
     if not features:
         raise GradrankError(
             f"{where}: no column is left for features; found {_listed(names)}. Fix: add columns of numbers, or declare "
-            f"one of these columns a feature ({_declare('keep', 'NAME')})"
+            f"one of these columns to be a feature ({_declare('keep', 'NAME')})"
         )
 
 

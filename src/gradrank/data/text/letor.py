@@ -56,8 +56,7 @@ def scan_letor(
 
     The columns are `qid` (Int64), `query` (String, only if query ids are text), `docid` (String), `inc` and `prob`
     (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
-    read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops soon after this
-    limit.
+    read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops early.
 
     Parameters
     ----------
