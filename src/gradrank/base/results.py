@@ -12,8 +12,8 @@ The targets `snakemake <dataset>` and `snakemake <study>` also write report.html
 folder of that data set or study.
 
 If a method is trained with several seeds, the files of the first seed are in fold<k>/, and the files of a further seed
-s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods of these
-classes that read a file raise FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
+s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods of these classes that read a
+file raise FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
 """
 
 import hashlib

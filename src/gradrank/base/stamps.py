@@ -2,9 +2,9 @@
 
 The stamp is the last file that is written into a folder. The stamps are fetched.json (raw data), collection.json and
 pairs.json (stored data), spec.json (a trained fold), evaluation.json (an evaluated method), provenance.json (a data set
-or a study) and run.json (results/ itself). The key `files` of a stamp maps the path of each reproducible file
-in the folder to the SHA-256 of that file. Timings and logs are left out. A subfolder such as tables/ has one digest for
-all its files. The key `checksum` covers the stamp itself.
+or a study) and run.json (results/ itself). The key `files` of a stamp maps the path of each reproducible file in the
+folder to the SHA-256 of that file. Timings and logs are left out. A subfolder such as tables/ has one digest for all
+its files. The key `checksum` covers the stamp itself.
 """
 
 import hashlib

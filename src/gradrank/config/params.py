@@ -83,8 +83,8 @@ class RunSettings(SettingsSection):
     def model_names(self, dataset: str) -> list[str]:
         """Return the methods of a data set, with sweeps expanded.
 
-        They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model
-        that this installation can run: its packages and the packages of its members are installed.
+        They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model that
+        this installation can run: its packages and the packages of its members are installed.
         """
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models

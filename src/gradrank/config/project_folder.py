@@ -32,9 +32,8 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
     """Write FILES into a folder and return their paths. The folder is created if it does not exist.
 
     data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. If a call is
-    killed, the same call can be repeated and writes the missing files.
-    Raises GradrankError if a file exists with different content or if `data` is not a collection. In both
-    cases, nothing is written.
+    killed, the same call can be repeated and writes the missing files. Raises GradrankError if a file exists with
+    different content or if `data` is not a collection. In both cases, nothing is written.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:

@@ -25,8 +25,8 @@ def write_pairs(
 ) -> None:
     """Write the pairs of a stored collection into the folder `out`: part1.parquet and so on, and pairs.json.
 
-    Pairs that follow from the grades are written in batches of queries, so memory does not grow with the number
-    of pairs.
+    Pairs that follow from the grades are written in batches of queries, so memory does not grow with the number of
+    pairs.
 
     The Parquet columns are those of `Pairs`. `query` (the position of the query in the part), `better` and `worse` (row
     numbers in the part) are Int32, and `target` and `weight` are Float64. Rows are sorted by query.

@@ -2,7 +2,7 @@
 
 The crucial pairs are the pairs of documents with different grades. The better document comes first, and the target is
 1. With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may contain other pairs (see
-data/given_pairs.py): preferences without grades, shares of judges as targets, or preferences that form a cycle.
+data/given_pairs.py): preferences without grades, targets that are shares of judges, or preferences that form a cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence

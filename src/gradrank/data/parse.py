@@ -92,8 +92,8 @@ def parse(
     dict
         The content of collection.json, whose keys are listed at the top of this module.
 
-    Raises GradrankError for a malformed line or value, and for parts with the same queries. In these cases, `out`
-    stays as it was.
+    Raises GradrankError for a malformed line or value, and for parts with the same queries. In these cases, `out` stays
+    as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))

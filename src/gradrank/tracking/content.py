@@ -67,8 +67,8 @@ class Result:
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
         if not trained or trained != self.means.select(SEED, "fold").unique().sort(SEED, "fold").rows():
             raise GradrankError(
-                f"{method.folder}: {PER_QUERY} under convention {convention!r}, expected values of exactly the trained "
-                f"pairs (seed, fold): {trained}. Fix: train the missing folds and evaluate the method again"
+                f"{method.folder}: under convention {convention!r}, {PER_QUERY} must have values of exactly the "
+                f"trained pairs (seed, fold): {trained}. Fix: train the missing folds and evaluate the method again"
             )
         self.digests = {"spec_sha256": digest(self.specs), "per_query_sha256": sha256(method.per_query_path)}
         self.key = digest(self.digests | {"method": method.name, CONVENTION: convention})

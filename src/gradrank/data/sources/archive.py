@@ -1,8 +1,8 @@
 """Safe extraction of archives from untrusted sources.
 
 Only the files that the caller asks for are written, under the names that the caller chooses. An archive is refused if
-it contains an absolute path, a path with `..`, a link or a device. It is also refused if the content is larger
-than any text that could be compressed to the size of the archive.
+it contains an absolute path, a path with `..`, a link or a device. It is also refused if the content is larger than any
+text that could be compressed to the size of the archive.
 """
 
 import gzip
@@ -50,8 +50,7 @@ def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> D
 
     place: a function from the name of a member in the archive to its path under `folder`, or None to skip the member.
 
-    Returns the same dict as `copy`. Raises GradrankError if the
-    archive is truncated, damaged or unsafe.
+    Returns the same dict as `copy`. Raises GradrankError if the archive is truncated, damaged or unsafe.
     """
     read = {".zip": _zip, ".rar": _rar}.get(archive.suffix, _tar)
     try:

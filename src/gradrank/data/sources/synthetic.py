@@ -1,9 +1,9 @@
 """The artificial data of the 2005 RankNet paper (Burges et al., ICML 2005, section 5).
 
 The 50 features are uniform in [-1, 1]. The output of a random target function is divided into six equally populated
-bins, and the bins are the grades. With equally populated bins, 5/6 of all pairs have different grades, as in the
-paper. The features are multiples of 1e-6, so that the six decimals of LETOR text represent them exactly and reproduce
-the same grades.
+bins, and the bins are the grades. With equally populated bins, 5/6 of all pairs have different grades, as in the paper.
+The features are multiples of 1e-6, so that the six decimals of LETOR text represent them exactly and reproduce the same
+grades.
 """
 
 from pathlib import Path

@@ -256,7 +256,7 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
 
 
 def _check_features(where: object, features: Sequence[str], columns: Columns, names: Sequence[str]) -> None:
-    """Raise GradrankError if there are no features, or if the name of a feature suggests a role instead.
+    """Raise GradrankError if there are no features, or if an undeclared feature has a name that suggests a role.
 
     names: all column names of the table, for the error message.
     """

@@ -207,7 +207,7 @@ def features(buffer, i, last, sparse, columns, row, nulls):
 def comment(buffer, i):
     """Read the comment `#docid = <id> inc = <x> prob = <p>` of a row, if there is such a comment at byte i.
 
-    Returns docid, (inc, prob), and the position after the comment. docid, inc and prob are spans: the (start, end) of a
+    Returns docid, (inc, prob), and the position after these words. docid, inc and prob are spans: the (start, end) of a
     word, or (-1, -1) if the word is absent.
     """
     docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
