@@ -21,9 +21,9 @@ def compiled(
 
     signature: the types of the parameters, for a function that Python calls, such as "f8[:], i8[:], f8, f8[:,:] out".
     A type is a type code of NumPy, with one `:` per dimension of an array. The function writes to arrays marked `out`
-    and only reads the others. The machine code of a function with a signature is cached on disk. Arguments of other
-    types are converted if no digit is lost. Otherwise the function is compiled for their types, in this process only. A
-    function without a signature is compiled together with each function that calls it.
+    and only reads the other arrays. The machine code of a function with a signature is cached on disk. Arguments of
+    other types are converted if no digit is lost. Otherwise the function is compiled for these types, and this machine
+    code is not cached. A function without a signature is compiled together with each function that calls it.
     nogil: if True, other threads can run during the call. reassociated: if True, the compiler may change the order of
     additions to use wide registers. The order depends only on the instruction set.
 

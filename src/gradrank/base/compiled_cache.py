@@ -88,7 +88,7 @@ def digest() -> str:
 def _marked_as_used(base: Path, name: str) -> Path:
     """Return the folder base/name, with the current time as its time of last use. It is created if it does not exist.
 
-    If it is new, folders of other digests that were not used for KEPT_SECONDS are removed.
+    If the folder is new, the folders of other digests that were last used more than KEPT_SECONDS ago are removed.
     """
     is_new = not (base / name).exists()
     folder = _private(base / name)

@@ -20,7 +20,7 @@ _own_models: Path | None = None
 
 
 class Extension(NamedTuple):
-    """A package that an entry point names: its dotted name, and the name and version of its distribution."""
+    """A package to which an entry point refers: the dotted name, and the name and version of the distribution."""
 
     package: str
     distribution: str
@@ -31,17 +31,17 @@ class Extension(NamedTuple):
 
 
 def extensions(group: str) -> tuple[Extension, ...]:
-    """Return the packages that the entry points of a group name, sorted by name. No package is imported.
+    """Return the packages to which the entry points of a group refer, sorted by name. No package is imported.
 
-    If several distributions name the same package, the first one on `sys.path` counts, because it is the one that is
-    imported.
+    If several distributions contain an entry point for the same package, the first distribution on `sys.path` counts,
+    because Python imports the package from there.
     """
     return installed_extensions()[group]
 
 
 @cache
 def installed_extensions() -> dict[str, tuple[Extension, ...]]:
-    """Return a dict from group to its packages, as `extensions` does. The search through `sys.path` takes 20 ms."""
+    """Return a dict with the result of `extensions` for each group. The search through `sys.path` takes 20 ms."""
     found: dict[str, dict[str, Extension]] = {group: {} for group in (MODELS, LOSSES, DATASETS)}
     for distribution in distributions():
         for entry in distribution.entry_points:

@@ -14,7 +14,7 @@ def missing(packages: Iterable[str]) -> list[str]:
 def require(*packages: str, extra: str | None, needed_by: object) -> None:
     """Check that packages are installed.
 
-    packages: the names under which they are imported. extra: the extra of gradrank that installs them; None for a
+    packages: the import names of the packages. extra: the extra of gradrank that installs them; None for a
     package that no extra installs. needed_by: what needs them, such as a model or a file.
 
     Raises GradrankError with the `pip` command if a package is not installed.

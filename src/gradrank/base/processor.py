@@ -1,9 +1,10 @@
 """The instruction set: x86-64-v3 (AVX2 and FMA) on every x86-64 processor under Linux.
 
-Numeric libraries choose their kernels by the processor. Wider registers sum in a different order. This changes last
-digits, and the epoch that is best on the validation part can change with them. The libraries read environment variables
-when they are first imported. Every command therefore calls `pin` before it imports a numeric library. A plain
-`import gradrank` changes nothing. GRADRANK_CPU=native leaves the variables unchanged. This module imports nothing slow.
+Numeric libraries choose kernels that suit the processor. Kernels for wider registers add numbers in a different order.
+This changes last digits, and can therefore change the epoch that is best on the validation part. The libraries read
+environment variables when they are first imported. Every command therefore calls `pin` before it imports a numeric
+library. A plain `import gradrank` changes nothing. With GRADRANK_CPU=native, `pin` leaves the variables unchanged. This
+module imports no slow package.
 """
 
 import os
@@ -14,23 +15,23 @@ from pathlib import Path
 from gradrank.base.errors import GradrankError
 
 X86_64_V3 = "x86-64-v3"
-# These values replace those of the environment, because a leftover setting would change digits unnoticed.
+# `pin` overwrites these environment variables, because a value left over in them would change digits unnoticed.
 PINS = {
-    "OPENBLAS_CORETYPE": "Haswell",  # matrix products and LAPACK; NumPy and SciPy each bring a copy
-    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # NumPy's own exp, log and sums: everything above v3
+    "OPENBLAS_CORETYPE": "Haswell",  # OpenBLAS in NumPy and in SciPy: matrix products and LAPACK
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # NumPy's exp, log and sums: no features above v3
     # torch's matrix products. MKL respects AVX2 only on Intel's processors and uses other kernels on AMD's.
     "MKL_CBWR": "COMPATIBLE",
     "ATEN_CPU_CAPABILITY": "avx2",  # torch's other kernels
     "ONEDNN_MAX_CPU_ISA": "AVX2",  # oneDNN's kernels, if torch uses them
     "NUMBA_CPU_NAME": "haswell",
-    # With the name alone, Numba would add the other features of this processor.
+    # With NUMBA_CPU_NAME alone, Numba would add the other features of this processor.
     "NUMBA_CPU_FEATURES": "+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+popcnt,+movbe",
     # More threads split a sum at other places. The workflow runs jobs in parallel instead.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
-READERS = ("numpy", "numba", "torch")  # read the variables; SciPy, scikit-learn and LightGBM import numpy
+READERS = ("numpy", "numba", "torch")  # libraries that read PINS; SciPy, scikit-learn and LightGBM import numpy
 NEEDED = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")  # features of x86-64-v3, by their names in Linux
 
 
@@ -38,9 +39,10 @@ def pin() -> None:
     """Restrict the numeric libraries of this process to x86-64-v3 and one thread, so that results are reproducible.
 
     Call it before NumPy, Numba or torch is imported, for example in the first cell of a notebook. A model that is
-    trained with equal data, parameters and seed then has the same bytes as a training job of the workflow. The function
-    also sets the folder in which compiled code is cached. On systems other than Linux on x86-64, and with the
-    environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands call it themselves.
+    trained with the data, parameters and seed of a training job of the workflow then has the same bytes as the model of
+    that job. `pin` also sets the folder in which compiled code is cached. On systems other than Linux on x86-64, and
+    with the environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands call `pin`
+    themselves.
 
     Raises
     ------
@@ -70,8 +72,8 @@ def pin() -> None:
 def form() -> str:
     """Return the instruction set of this process.
 
-    `x86-64-v3`; `native` if GRADRANK_CPU asks for it; `unpinned` if neither this process nor its parent called `pin`;
-    machine and system on other platforms, such as `aarch64 Linux`.
+    The result is `x86-64-v3`; `native` if GRADRANK_CPU has this value; `unpinned` if neither this process nor its
+    parent called `pin`; or, on other platforms, the machine and the system, such as `aarch64 Linux`.
     """
     if not _is_linux_x86_64():
         return f"{platform.machine()} {platform.system()}"
@@ -110,7 +112,8 @@ def check(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
 def refusal(made: str | None) -> str | None:
     """Return why results of the instruction set `made` cannot be mixed with this process's results; None if they can.
 
-    made: the form in their spec.json. A process with x86-64-v3 accepts only x86-64-v3; any other process accepts all.
+    made: the entry `processor` in the spec.json of the results. A process with x86-64-v3 accepts only x86-64-v3; any
+    other process accepts all.
     """
     if form() != X86_64_V3 or made == X86_64_V3:
         return None

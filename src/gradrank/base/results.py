@@ -12,8 +12,8 @@ The targets `snakemake <dataset>` and `snakemake <study>` also write report.html
 folder of that data set or study.
 
 If a method is trained with several seeds, the files of the first seed are in fold<k>/, and the files of a further seed
-s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods that read a file raise
-FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
+s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods of these classes that read a
+file raise FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
 """
 
 import hashlib
@@ -109,7 +109,7 @@ class FoldFolder(Folder):
 
     @property
     def numbered(self) -> Path:
-        """The folder fold<k>/. For a further seed, it is the parent folder."""
+        """The folder fold<k>/: this folder, or its parent if this is the folder of a further seed."""
         return self.folder if self.seed is None else self.folder.parent
 
     @property
@@ -123,8 +123,9 @@ class FoldFolder(Folder):
     def spec(self) -> dict[str, Any]:
         """Return the content of spec.json, which is the stamp of the fold.
 
-        Its keys are `model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `inputs` (name
-        of the input to SHA-256), `code`, `versions`, `processor`, and `files` (path to SHA-256, without timing.json).
+        Its keys are `model`, `dataset`, `fold`, `params`, `features`, `seed`, `job_seed`, `data_sha256`, `inputs` (a
+        dict from input to SHA-256), `code`, `versions`, `processor`, and `files` (a dict from path to SHA-256, without
+        timing.json).
         """
         return read_json(self.spec_path)
 
@@ -147,7 +148,7 @@ class FoldFolder(Folder):
     def scores(self, split: str) -> "np.ndarray":
         """Return the (n,) float64 scores of a split, in row order. split: `train`, `vali` or `test`.
 
-        Raises GradrankError if the file does not have its checksum.
+        Raises GradrankError if the file does not match its checksum.
         """
         import polars as pl
 
@@ -187,7 +188,7 @@ class MethodFolder(Folder):
         return FoldFolder(folder if seed is None else folder / f"seed{seed}")
 
     def folds(self) -> list[FoldFolder]:
-        """Return the finished folds, sorted by number and seed. They include seeds that params.yaml no longer names."""
+        """Return the finished folds, sorted by number and seed. Folds of seeds outside params.yaml are included."""
         folders = [path for path in self.folder.glob("fold*") if _FOLD.fullmatch(path.name)]
         folders += [path for folder in folders for path in folder.glob("seed*") if _SEED.fullmatch(path.name)]
         finished = [fold for fold in map(FoldFolder, folders) if fold.finished]
@@ -236,7 +237,7 @@ class StudyFolder(Recorded):
     def jobs(self) -> list[Any]:
         """Return the results of the study's own jobs, sorted by job name.
 
-        Raises GradrankError if a file does not have its checksum.
+        Raises GradrankError if a file does not match its checksum.
         """
         return [read_job(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
 

@@ -2,8 +2,8 @@
 
 The stamp is the last file that is written into a folder. The stamps are fetched.json (raw data), collection.json and
 pairs.json (stored data), spec.json (a trained fold), evaluation.json (an evaluated method), provenance.json (a data set
-or a study) and run.json (results/ itself). The key `files` of a stamp is a dict from the path of every reproducible
-file within the folder to its SHA-256. Timings and logs are left out. A subfolder such as tables/ has one digest for all
+or a study) and run.json (results/ itself). The key `files` of a stamp maps the path of each reproducible file in the
+folder to the SHA-256 of that file. Timings and logs are left out. A subfolder such as tables/ has one digest for all
 its files. The key `checksum` covers the stamp itself.
 """
 
@@ -18,7 +18,7 @@ from gradrank.base.files import read_json, sha256, write_json
 
 SCHEMA = 2  # version of the format of all stamps; gradrank 0.1 wrote stamps without it
 CHECKSUM = "checksum"  # the key of the checksum that covers the stamp itself
-OTHER_VERSION = "written by another version of gradrank"  # the reason for a mismatch of a file that is not damaged
+OTHER_VERSION = "written by another version of gradrank"  # the reason of a mismatch if a stamp has another schema
 REPAIR = "run `gradrank verify --repair`, then the same command again"
 
 
@@ -55,7 +55,7 @@ def checksums(files: Iterable[Path], folder: Path) -> dict[str, str]:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and checksums of all files in a folder except hidden ones."""
+    """Return the SHA-256 of a file; for a folder, of the names and checksums of all its files that are not hidden."""
     if not path.is_dir():
         return sha256(path)
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))

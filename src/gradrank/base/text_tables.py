@@ -76,7 +76,8 @@ def latex_escape(text: str) -> str:
 def latex_table(grid: Grid, caption: str, label: str) -> str:
     """Return one `table` environment, or a `longtable` if there are more than PAGE lines.
 
-    A table that is wider than the text is shrunk. The cells and the caption are LaTeX. The text needs LATEX_PACKAGES.
+    A table that is wider than the text is shrunk. The cells and the caption must be LaTeX code. The document needs the
+    packages in LATEX_PACKAGES.
     """
     head, *lines = (" & ".join(line) + r" \\" for line in (grid.head, *grid.lines))
     if len(lines) > PAGE:

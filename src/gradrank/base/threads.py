@@ -12,7 +12,7 @@ _count: ContextVar[int] = ContextVar("gradrank_threads", default=1)
 
 
 def thread_count() -> int:
-    """Return the number of threads that a library with its own parameter, such as LightGBM, is given."""
+    """Return the number of threads to pass to a library with a parameter for this number, such as LightGBM."""
     return _count.get()
 
 

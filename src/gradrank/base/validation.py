@@ -31,7 +31,8 @@ def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str])
 
     if booleans := list(_booleans(kind, values)):  # pydantic would convert them to 0 and 1
         faults += [
-            f"{path}{where}: expected a number or text, not true or false (YAML reads yes, no, on and off as these)"
+            f"{path}{where}: expected a number or text, not true or false "
+            "(YAML reads yes, no, on and off as true or false)"
             for where in booleans
         ]
         return None
@@ -50,7 +51,7 @@ def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str])
 
 
 def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
-    """Yield each key with a boolean, or a list that contains one, although the field does not accept booleans."""
+    """Yield each key whose value is or contains a boolean although the field does not accept booleans."""
     from pydantic import BaseModel
 
     for key, field in kind.model_fields.items() if isinstance(values, Mapping) else ():
@@ -81,7 +82,7 @@ def _owner(kind: "type[BaseModel]", path: tuple[Any, ...]) -> "type[BaseModel]":
 
 
 def read_params(text: str) -> dict:
-    """Return the value of `--params`: a JSON object, or @FILE with a file that contains one.
+    """Return the value of `--params`: a JSON object, or @FILE for a file that contains a JSON object.
 
     Raises GradrankError for anything else.
     """

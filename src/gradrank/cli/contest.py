@@ -35,7 +35,7 @@ def tune(
 ) -> None:
     """Try random configurations of a model on one fold, and evaluate each on the fold's own validation part.
 
-    If it is killed, the same command continues with the trial that was running. The test part is not read.
+    If this command is killed, repeat it to continue with the trial that was running. The test part is not read.
     """
     use_one_thread()
     from gradrank.tuning.folders import TunedFold
@@ -58,7 +58,7 @@ def tune(
 def select(
     folders: Annotated[list[Path], typer.Argument(help="Folders that `gradrank tune` wrote, one per fold.")],
 ) -> None:
-    """Freeze the choice of each tuner, the configuration with the highest validation NDCG@10.
+    """Freeze the choice of each tuner: the configuration with the highest validation NDCG@10.
 
     Writes FOLDER/choice.json with its hash.
     """
@@ -111,7 +111,7 @@ def refit(
     pairs: Pairs = None,
     contest: ContestFolder = FOLDER,
 ) -> None:
-    """Train the choice of each tuner with several new seeds: CONTEST/runs/tuner<t>/seed<s>/."""
+    """Train the choice of each tuner with several new seeds, in CONTEST/runs/tuner<t>/seed<s>/."""
     use_one_thread()
     from gradrank.tuning.folders import Contest, TunedFold
     from gradrank.tuning.refits import refit as run

@@ -19,7 +19,7 @@ def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     """Return the message for an error that a full or failing disk caused; None for any other error.
 
     arguments: arguments of the command. Polars reports the text of the operating system without `errno`. SQLite and
-    LightGBM report neither. For errors without both, the disk is assumed to be the cause if it is almost full.
+    LightGBM report neither. For such an error, the disk is assumed to be the cause if it is almost full.
     """
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()

@@ -119,7 +119,7 @@ def cite(names: Sequence[str], datasets: Sequence[str], params: Path) -> Iterato
 
 
 def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
-    """Return a dict from the name of each method to the text that names its publication.
+    """Return a dict from the name of each method to its publication, as text.
 
     The methods whose scores a method combines are included. Raises GradrankError for an unknown name.
     """
@@ -133,7 +133,7 @@ def _of_methods(names: Sequence[str], params: Path) -> dict[str, str]:
                 raise GradrankError(unknown("model", name, {*variants, *models()}))
             texts[name] = get_model(name).summary
         elif settings.imported(name):
-            texts[name] = ""  # imported scores name no publication
+            texts[name] = ""  # imported scores have no publication
         else:
             texts[name] = settings.model(name).summary
             waiting += settings.members(name)

@@ -1,4 +1,4 @@
-"""Stages of the workflow as commands: one per rule. Each also runs by hand."""
+"""Stages of the workflow as commands, one per rule. Each command can also be run by hand."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -4,9 +4,10 @@ Snakemake does not know which code a command line runs, so every rule has one co
 are not inputs of the rules, because Snakemake would hash them for every waiting job in each round of scheduling. A
 stage depends on the modules that it imports, whether at the top of a file or inside functions. Imports are read from
 the syntax trees; no module is imported for this. `gradrank/__init__.py` is left out, because it has the version number.
-Models, losses, scorers and studies are looked up by name at run time, so they are not found as imports. Callers pass
-the modules that their parameters name (see `training_modules`). Packages of other distributions that add models or
-losses are treated as this package is: their modules count if they are imported.
+Models, losses, scorers and studies are looked up by name at run time, so they are not found as imports. Callers
+therefore pass the modules of the models, losses, scorers and studies that they use (see `training_modules`). Packages
+of other distributions that add models or losses are treated like this package: the digest covers the modules that are
+imported.
 """
 
 import hashlib
@@ -24,9 +25,9 @@ from gradrank.base.source_digest import Import, read_source
 PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
 
-# The modules that each stage runs, and patterns of other files that it reads. Rule, command and stage have the same
-# name. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job, report)
-# and of the study (study, study_job).
+# The modules that each stage runs, and patterns of other files that it reads. A stage has the same name as its rule and
+# its command. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job,
+# report) and of the study (study, study_job).
 PUBLISHED = "evaluation/literature/*.csv"
 NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
 STAGES: dict[str, tuple[str, ...]] = {
@@ -68,7 +69,7 @@ def code_digest(stage: str, *modules: str) -> str:
 
 
 def digest(paths: Iterable[str]) -> str:
-    """Return a digest of the names and the meaning of files: 16 hexadecimal digits.
+    """Return a digest of the names and the content of files: 16 hexadecimal digits.
 
     Comments and formatting are ignored. Docstrings are ignored unless one of the files reads docstrings at run time.
     """
@@ -82,7 +83,7 @@ def digest(paths: Iterable[str]) -> str:
 def named(path: str) -> str:
     """Return the path of a source file relative to the checkout, or to the working folder for a user's own file.
 
-    A file of another distribution is named from its top-level package on, wherever that package is installed.
+    The path of a file of another distribution begins with its top-level package, wherever the package is installed.
     """
     extensions = ((folder, package) for package, folder in code_folders().items())
     for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED), *extensions):
@@ -129,7 +130,7 @@ def sources(*modules: str) -> list[str]:
     return sorted(_relative(path, start) for path in visited)
 
 
-_relative = cache(os.path.relpath)  # each of thousands of jobs needs it for a dozen files
+_relative = cache(os.path.relpath)  # called for a dozen files in each of thousands of jobs
 
 
 @cache
@@ -164,7 +165,7 @@ def _module(path: Path) -> str:
 def module_files(module: str) -> list[Path]:
     """Return the files that run when a module is imported: its own file and the `__init__` of its packages.
 
-    The list is empty for a module that is neither of this package nor of a package that extends it.
+    The list is empty for a module that belongs neither to this package nor to a package that extends it.
     """
     if module_file(module) is None:
         return []
@@ -175,7 +176,7 @@ def module_files(module: str) -> list[Path]:
 
 @cache
 def module_file(module: str) -> Path | None:
-    """Return the file of a module; None for `gradrank` itself, a function or a module of an unrelated package."""
+    """Return the file of a module; None for `gradrank`, for a function and for a module of another package."""
     root, *rest = module.split(".")
     folder = PACKAGE if root == "gradrank" and rest else code_folders().get(root)
     if folder is None:

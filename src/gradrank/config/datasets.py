@@ -16,7 +16,7 @@ from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 
-# Names of Snakemake rules. No data set can have one of them, because the name of each data set is a target as well.
+# Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
 
 
@@ -80,7 +80,7 @@ class OwnDataParams(DataSetParams):
     # The replacement of missing values (data/text/rows.py). By default, a missing value in text is replaced by the
     # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # names of the columns, for tables whose names data/tables/roles.py does not recognise
+    query: str | None = None  # names of columns, for tables whose columns data/tables/roles.py does not recognise
     label: str | None = None
     docid: str | None = None
     ignore: tuple[str, ...] = ()  # columns to leave out

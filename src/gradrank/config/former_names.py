@@ -6,5 +6,5 @@ REPLACEMENTS = {
     "snapshot": "use git or DVC to keep results, and `gradrank diff` to compare them",
     "restore": "use git or DVC to restore results, then run `snakemake`",
 }
-# Rules of the workflow still have these names. Each calls the command of its name, which explains what to use instead.
+# Rules of the workflow still have these names. Each rule calls the command of its name, which says what to use instead.
 FORMER_RULES = ["provenance", "study_provenance", "snapshot"]

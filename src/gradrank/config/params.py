@@ -84,7 +84,7 @@ class RunSettings(SettingsSection):
         """Return the methods of a data set, with sweeps expanded.
 
         They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model that
-        this installation can run: the packages of the model and of its members are installed.
+        this installation can run: its packages and the packages of its members are installed.
         """
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models
@@ -126,7 +126,7 @@ class RunSettings(SettingsSection):
     def variants(self, entries: Iterable[str]) -> list[str]:
         """Return the sorted names of all variants of these entries.
 
-        A name of a variant is also accepted as an entry.
+        The name of a variant is also accepted as an entry.
         """
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
@@ -251,10 +251,7 @@ def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
 def _check_models(
     section: Any, study_variants: Mapping[str, Mapping[str, Any]], faults: list[str]
 ) -> dict[str, Variant]:
-    """Return the variants of all registered models, of the section `models`, and of the studies.
-
-    The key is the name.
-    """
+    """Return a dict from name to variant, for all registered models, the section `models` and the studies."""
     if not isinstance(section, Mapping):
         faults.append("models: expected a mapping from model name to its parameters")
         return {}

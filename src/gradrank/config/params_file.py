@@ -19,7 +19,7 @@ MOST_VALUES = 100_000
 def read(path: Path | str) -> dict[str, Any]:
     """Return the mapping in a YAML file.
 
-    Raises GradrankError if it cannot be read. The message has the file and, if known, the line and the column.
+    Raises GradrankError if the file cannot be read. The message has the file and, if known, the line and the column.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -57,7 +57,7 @@ def read(path: Path | str) -> dict[str, Any]:
 
 
 def _size(node: yaml.Node | None, sizes: dict[int, float]) -> float:
-    """Return the number of values in a node if every alias were written out; infinity if the node contains itself."""
+    """Return the number of values in a node, with every alias written out; infinity if the node contains itself."""
     if id(node) not in sizes:
         sizes[id(node)] = math.inf  # used if the recursion meets the same node again
         items = node.value if isinstance(node, yaml.CollectionNode) else ()
@@ -120,7 +120,7 @@ def _duplicate_keys_of(mapping: yaml.MappingNode) -> Iterator[tuple[int, str]]:
 def _fault(error: yaml.MarkedYAMLError) -> str:
     """Return a message such as `line 3, column 7: not YAML: expected ':'`.
 
-    If the parser names the construct that it was reading, the message says in which line the construct begins.
+    If the parser reports which construct it was reading, the message says in which line this construct begins.
     """
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""

@@ -32,9 +32,8 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
     """Write FILES into a folder and return their paths. The folder is created if it does not exist.
 
     data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. If a call is
-    killed, the same call can be repeated and writes the missing files.
-    Raises GradrankError if a file exists with different content or if `data` is not a collection; nothing is written
-    then.
+    killed, the same call can be repeated and writes the missing files. Raises GradrankError if a file exists with
+    different content or if `data` is not a collection. In both cases, nothing is written.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:
@@ -63,7 +62,7 @@ def next_command(folder: Path) -> str:
 def typed(command: str, folder: Path) -> str:
     """Return a command of this Python environment as a user types it in `folder`.
 
-    If the shell would not find the command, its path is returned.
+    If the shell would not find the command, the path of the command is returned.
     """
     program, project = Path(sys.prefix, "bin", command), folder.resolve()
     if shutil.which(command) or not program.is_file():
@@ -72,7 +71,7 @@ def typed(command: str, folder: Path) -> str:
 
 
 def _own_data(folder: Path, data: Path) -> str:
-    """Return the text of params.yaml for `data`. Its path of the data is relative if the data are in `folder`."""
+    """Return the text of params.yaml for `data`. The path in this text is relative if the data are in `folder`."""
     find_layout(data)
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path

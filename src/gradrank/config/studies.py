@@ -1,7 +1,8 @@
 """The registry of studies: find studies by folder, check their settings in params.yaml, and list their jobs.
 
-The entry points of the group `gradrank.studies` name packages. Each subpackage of these is a study. Its `__init__`
-defines `TITLE` and `PUBLICATION` (a citation). If the study has settings or jobs of its own, it also defines:
+Each entry point of the group `gradrank.studies` refers to a package. Each subpackage of such a package is a study. The
+`__init__` of a study defines `TITLE` and `PUBLICATION` (a citation). For a study with settings or jobs of its own, the
+`__init__` also defines:
 
 - `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
 - `jobs(settings)`: a function that returns a dict from the name of each job to its settings, which are plain data. If
@@ -79,7 +80,7 @@ def _packages() -> dict[str, str]:
 
 
 def jobs(name: str, settings: StudySettings) -> dict[str, Any]:
-    """Return a dict from the name of each of the study's own jobs to its settings. Most studies have no own jobs."""
+    """Return a dict from the name of each of the study's own jobs to its settings. Most studies have none."""
     declared = getattr(get_study(name), "jobs", None)
     return declared(settings) if declared else {}
 

@@ -33,11 +33,11 @@ class Variant(BaseModel):
     model: str  # the name of a registered model, or `imported`
     entry: str
     params: dict[str, Any]  # all parameters of the model
-    swept: dict[str, Any] = {}  # key: parameter that differs between the variants of one entry; value: its value here
+    swept: dict[str, Any] = {}  # the parameters that the entry sweeps, with their values in this variant
 
 
 def expand(section: Mapping[str, Any], path: str, faults: list[str]) -> dict[str, Variant]:
-    """Return a dict from name to variant of a `models:` mapping. Faults are appended as `path.to.key: reason`."""
+    """Return a dict from name to variant for a `models:` mapping. Faults are appended as `path.to.key: reason`."""
     expanded: dict[str, Variant] = {}
     for entry, values in section.items():
         values = dict(values or {}) if isinstance(values or {}, Mapping) else {"": values}

@@ -12,7 +12,7 @@ from gradrank.base.errors import GradrankError
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
 
-# Metadata of the fields of a Collection: what the first axis of the array counts. The value of a field may be None.
+# The metadata of a field of Collection say what the first axis of its array counts. The value of a field may be None.
 AXIS = "axis"
 PER_ROW, PER_QUERY, OFFSETS, PAIRS = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs"))
 
@@ -90,8 +90,8 @@ class Collection:
 
         rows: an (n,) permutation of the row numbers. Row i of the copy is row rows[i] of this collection.
 
-        Raises ValueError if `rows` is not a permutation or moves a document to a different query. Also raises it if the
-        collection has stored pairs, because these are row numbers in the present order.
+        Raises ValueError if `rows` is not a permutation or moves a document to a different query. Also raises
+        ValueError if the collection has stored pairs, because the pairs are row numbers in the present order.
         """
         if self.pair_source is not None:
             raise ValueError("take: the collection has stored pairs, which are row numbers in the present order")
@@ -133,7 +133,7 @@ class Collection:
             axis, value = declared.metadata.get(AXIS), getattr(self, declared.name)
             if axis not in changes:
                 raise TypeError(
-                    f"{type(self).__name__}.{declared.name}: declare its axis, for example metadata=PER_ROW"
+                    f"{type(self).__name__}.{declared.name}: no axis. Fix: declare one, for example metadata=PER_ROW"
                 )
             changed[declared.name] = None if value is None else changes[axis](value)
         return replace(self, **changed)
@@ -147,6 +147,6 @@ class Collection:
         if not finite.all():
             row, column = np.argwhere(~finite)[0]
             raise GradrankError(
-                f"{where}: feature {column + 1} of document {row + 1} is {self.features[row, column]}, expected a "
+                f"{where}: feature {column + 1} of document {row + 1} is {self.features[row, column]}; expected a "
                 "finite number. Fix: correct this value in the data"
             )

@@ -77,7 +77,7 @@ def _damaged(path: Path, error: Exception) -> GradrankError:
 class PlainFile:
     """A file that can be read at any position: a plain file, or the decompressed copy of a compressed file.
 
-    The copy exists as long as this object. `path` is the user's file, which messages name. `file` is the file to open.
+    The copy exists as long as this object. `path` is the user's file, for messages. `file` is the file to open.
     """
 
     def __init__(self, path: Path, folder: Path | None = None) -> None:

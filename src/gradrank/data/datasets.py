@@ -1,9 +1,9 @@
 """Data sets of the catalogue as Python objects: `load_dataset`, its cache on disk, and the table of all data sets.
 
-A cached data set is a folder with the files that `gradrank parse` writes. Its name contains a digest of the entry in
-the catalogue and of the code of this package that reads data, so that another version does not read old files. The
-folder is made under a temporary name and then renamed: a killed process leaves no incomplete data set, and processes
-that make the same data set at the same time do not disturb each other.
+A cached data set is a folder with the files that `gradrank parse` writes. The name of the folder contains a digest of
+the catalogue entry and of the code that reads data. Another version of gradrank therefore does not read old files. The
+folder is written under a temporary name and then renamed. A killed process therefore leaves no incomplete data set, and
+several processes can write the same data set at the same time.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ from gradrank.data.stored import StoredCollection
 if TYPE_CHECKING:
     import polars as pl
 
-# The size of artificial data and the seed of the project's params.yaml. With them, the rows are those of the workflow.
+# The size of artificial data and the seed in the project's params.yaml, so that the rows equal those of the workflow.
 QUERIES, DOCUMENTS, SEED = 50, 30, 2005
-ABANDONED_SECONDS = 24 * 3600.0  # temporary folders are deleted at this age; the process that made one was killed
+ABANDONED_SECONDS = 24 * 3600.0  # temporary folders of this age are deleted; their processes were killed
 # Fields of an entry that do not change the stored data.
 DESCRIPTIVE = {"title", "about", "citation", "licence", "homepage", "obtain"}
 
@@ -51,7 +51,7 @@ def load_dataset(
         The number of the fold, from 1. Data sets with a single split have only fold 1.
     mirror
         A folder or an http(s) address with the archives of data sets, which is searched first. By default, the value of
-        the environment variable GRADRANK_MIRROR. It is not used if the data set is in the cache.
+        the environment variable GRADRANK_MIRROR. The mirror is not used if the data set is in the cache.
     cache
         The folder of the cache. By default, the value of the environment variable GRADRANK_CACHE, or else `datasets` in
         the user's cache folder for gradrank, such as ~/.cache/gradrank on Linux.
@@ -66,7 +66,7 @@ def load_dataset(
     ------
     GradrankError
         If the name or the fold does not exist, if a checksum or the content of a file is wrong, or if no source has the
-        data. The last error names the page with the licence, and says what to do.
+        data. In the last case, the message gives the page with the licence, and says what to do.
 
     Examples
     --------
@@ -90,9 +90,9 @@ def load_dataset(
 def cached_collection(
     entry: Entry, mirror: str | os.PathLike[str] | None, cache: str | os.PathLike[str] | None
 ) -> StoredCollection:
-    """Return a data set from the cache; it is made first if it is not there or is damaged.
+    """Return a data set from the cache. If the data set is missing or damaged, it is first written to the cache.
 
-    The arguments are those of `load_dataset`, and the errors, too.
+    The arguments and the errors are those of `load_dataset`.
     """
     folder = _cache_folder(cache) / f"{entry.name}-{_key(entry)}"
     stored = _complete(folder)
@@ -161,7 +161,7 @@ def _make(entry: Entry, mirror: str | None, scratch: Path) -> Path:
 
 
 def _publish(made: Path, folder: Path) -> None:
-    """Move a data set into the cache, unless another process was faster. A damaged one is replaced."""
+    """Move a data set into the cache, unless another process was faster. A damaged data set is replaced."""
     if _complete(folder) is not None:
         return
     if folder.exists():

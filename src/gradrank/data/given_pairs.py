@@ -76,7 +76,7 @@ def read_given(path: Path, parts: Mapping[int, Path]) -> dict[int, Pairs]:
     parts: a dict from part number to the Parquet file with the rows of that part.
 
     Raises GradrankError for an unknown or ambiguous query or document, a target that is not a probability, a weight
-    that is not a positive number, and a pair that occurs twice. The error names the line or row and the column.
+    that is not a positive number, and a pair that occurs twice. The message contains the line or row and the column.
     """
     table = _read(path)
     queries, documents = _index(parts)
@@ -159,11 +159,11 @@ def _located(table: PairTable, queries: pl.DataFrame, documents: pl.DataFrame) -
     ambiguous = names.is_in(queries.filter(pl.col("name").is_duplicated())["name"].implode())
     table.refuse(ambiguous, table.query, "a query id that is in only one part (several parts have this id)")
     rows = table.frame.join(queries, left_on=table.query, right_on="name", how="left", maintain_order="left")
-    table.refuse(rows["part"].is_null(), table.query, "the id of a query of the data")
+    table.refuse(rows["part"].is_null(), table.query, "the id of a query in the data")
     for end, column in zip(ENDS, table.documents, strict=True):
         row = _rows_by_id(table, rows, column, documents) if table.documents == IDS else _rows(table, rows, column)
         rows = rows.with_columns(row.cast(pl.Int32).alias(end))
-    table.refuse(rows["i"] == rows["j"], table.documents[1], "another document than the first")
+    table.refuse(rows["i"] == rows["j"], table.documents[1], "a document other than the first")
     return rows.select("part", "position", *ENDS)
 
 
@@ -190,7 +190,7 @@ def _rows_by_id(table: PairTable, rows: pl.DataFrame, column: str, documents: pl
         by_id, left_on=["number", column], right_on=["number", "docid"], how="left", maintain_order="left"
     )
     table.refuse(matches["row"].is_null(), column, "the id of a document of this query")
-    table.refuse(matches["count"] > 1, column, f"an id of only one document of the query (or use {POSITIONS[0]})")
+    table.refuse(matches["count"] > 1, column, f"an id that only one document of the query has (or use {POSITIONS[0]})")
     return matches["row"]
 
 
@@ -226,8 +226,8 @@ def _check_unique(table: PairTable, pairs: pl.DataFrame) -> None:
         row,
         "target",
         f"{target:g} {verb} {table.location(earlier)}, which has {earlier_target:g} for the same two documents"
-        f"{' in opposite order' if is_reversed else ''}. Fix: give each pair once; for several judges, the target is "
-        "the share that prefers the first document, and the weight is their number",
+        f"{' in opposite order' if is_reversed else ''}. Fix: give each pair once; if there are several judges, "
+        "the target is the share of judges who prefer the first document, and the weight is the number of judges",
     )
 
 

@@ -1,7 +1,7 @@
 """Ids of queries and documents. Ids are text in every input form and are never reformatted.
 
 If all query ids of a collection are whole numbers in their usual spelling (no sign, no leading zeros, at most 18
-digits), arrays and files hold these numbers, because they take less space. Otherwise, queries are numbered from 1 in
+digits), arrays and files hold these numbers, which take less space than text. Otherwise, queries are numbered from 1 in
 the order of first appearance. Arrays and files then hold both the numbers and the ids.
 """
 

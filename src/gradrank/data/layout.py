@@ -2,17 +2,18 @@
 
 Three layouts are recognised. The files are in the given folder, or in the only folder below it that has such a layout.
 
-- `five_fold`: S1.txt to S5.txt, or Fold1 to Fold5 with a training, validation and test file each, or both (LETOR).
-  Without the S files, each part is the test file of one fold.
+- `five_fold`: S1.txt to S5.txt, or folders Fold1 to Fold5, each with a training, validation and test file, or both
+  (LETOR). Without the S files, each part is the test file of one fold.
 - `one_fold`: a training, a validation and a test file, which are parts 1, 2 and 3 of a single fold.
 - `single_file`: one file, whose queries are divided into five parts. The folds rotate as in LETOR.
 
 A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), plain or compressed (.gz, .xz,
-.zst). Its name is one of NAMES, in any letter case: LETOR 3.0 has trainingset.txt where LETOR 4.0 has train.txt.
+.zst). The file name without suffixes is one of NAMES, in any letter case. For example, the training file is
+trainingset.txt in LETOR 3.0 and train.txt in LETOR 4.0.
 
-Without a validation file, a validation part is held out. With five folds, it is the part on which LETOR's rotation
-validates, and the training file of each fold must then contain it. With one fold, it is a quarter of the queries of the
-training file.
+Without a validation file, a validation part is held out. With five folds, this is the part on which LETOR's rotation
+validates, and the training file of each fold must contain this part. With one fold, the validation part is a quarter of
+the queries of the training file.
 
 Importing this module is fast, because the workflow imports it at every start.
 """
@@ -64,7 +65,7 @@ class Layout:
     sources
         A dict from part number to the file that contains the part. One file may contain several parts.
     copies
-        A dict from each file that repeats parts to the numbers of the parts of which it must consist.
+        A dict from each file that repeats parts to the numbers of the parts that the file must repeat.
     folds
         One dict per fold, from the splits `train`, `vali` and `test` to part numbers.
     slots
@@ -249,7 +250,7 @@ def _one_fold(folder: Path) -> Layout | None:
 
 
 def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
-    """Return the number of the first line that differs from the concatenated originals, or None if the file is equal.
+    """Return the number of the first line that differs from the concatenated originals, or None if no line differs.
 
     Lines are counted from 1.
     """
@@ -259,7 +260,7 @@ def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
 def check_copies(
     layout: Layout, unit: str = "line", difference: Callable[[Path, Sequence[Path]], int | None] = differing_line
 ) -> None:
-    """Raise GradrankError if a file of a fold does not repeat the parts of which it should consist.
+    """Raise GradrankError if a file of a fold does not repeat the parts that `layout.copies` lists for it.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ def query_digests(labels: np.ndarray, features: np.ndarray, counts: np.ndarray) 
 
 
 def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
-    """Return one note for every two parts that share queries and belong to different splits of a fold.
+    """Return one note for each pair of parts that share queries and belong to different splits of a fold.
 
     parts: a dict from part number to the queries of the part. folds: the part numbers of each split, one dict per fold.
 
@@ -78,7 +78,7 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
 
 
 def _separate_parts(folds: Sequence[Mapping[str, Sequence[int]]]) -> set[tuple[int, int]]:
-    """Return all pairs of part numbers, in ascending order, that are in different splits of at least one fold."""
+    """Return all pairs of parts, as ascending part numbers, that are in different splits of at least one fold."""
     splits = [[(part, split) for split, parts in fold.items() for part in parts] for fold in folds]
     return {
         (min(a, b), max(a, b))

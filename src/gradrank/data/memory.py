@@ -12,7 +12,7 @@ COLUMN_BYTES = 10_000  # overhead per column in data frames and files, in additi
 def available() -> int:
     """Return the number of bytes that this process may still allocate.
 
-    This is the free memory, or less if `ulimit -v` limits the process to less.
+    This is the free memory, or a smaller number if `ulimit -v` limits the process.
     """
     page = os.sysconf("SC_PAGE_SIZE")
     free, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
@@ -43,5 +43,5 @@ def check_memory(path: Path | str, rows: int, width: int) -> None:
             f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.1f} GB, because models are trained on "
             f"dense rows, but this process may allocate only {free / 1e9:,.1f} GB more. Fix: use a machine with more "
             "memory or a higher limit (`ulimit -v`), keep only the features that most rows have, or hash the features "
-            "(for example by number modulo 4,096, adding the values that collide)"
+            "(for example, add up the features whose numbers are equal modulo 4,096)"
         )

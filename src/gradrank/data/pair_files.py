@@ -25,14 +25,15 @@ def write_pairs(
 ) -> None:
     """Write the pairs of a stored collection into the folder `out`: part1.parquet and so on, and pairs.json.
 
-    Pairs that follow from the grades are written in batches of queries, so memory does not grow with their number.
+    Pairs that follow from the grades are written in batches of queries, so memory does not grow with the number of
+    pairs.
 
     The Parquet columns are those of `Pairs`. `query` (the position of the query in the part), `better` and `worse` (row
     numbers in the part) are Int32, and `target` and `weight` are Float64. Rows are sorted by query.
 
     pairs.json has the keys `targets`, `parts`, and either `ties` or `given_sha256`. `targets` is `grades` or `given`.
-    `given_sha256` is the SHA-256 of the user's file. `parts` has, for each part, the number of `pairs`, the `sha256` of
-    the file of pairs, and under `of` the SHA-256 of the part file with the documents.
+    `given_sha256` is the SHA-256 of the user's file. `parts` has three entries per part: the number of `pairs`, the
+    `sha256` of the file of pairs, and `of`, the SHA-256 of the part file with the documents.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def write_pairs(
     given
         A user's file of pairs (see data/given_pairs.py), which replaces the pairs of the grades.
 
-    Raises GradrankError for an error in the user's file; `out` then stays as it was.
+    Raises GradrankError for an error in the user's file. In this case, `out` stays as it was.
     """
     stored, out = StoredCollection.open(collection), Path(out)
     rows = {part: stored.part_file(part) for part in stored.parts}

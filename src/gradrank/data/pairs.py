@@ -2,7 +2,7 @@
 
 The crucial pairs are the pairs of documents with different grades. The better document comes first, and the target is
 1. With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may contain other pairs (see
-data/given_pairs.py): preferences without grades, the shares of judges who disagree, or preferences that form a cycle.
+data/given_pairs.py): preferences without grades, targets that are shares of judges, or preferences that form a cycle.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +64,7 @@ class Pairs:
 
         A pair with target P becomes two opposite preferences. Their weights are P and 1 - P times the weight of the
         pair, and preferences with weight 0 are left out. For any cost function of preferences, the cost of the result
-        is the expected cost if each preference is drawn with its target probability.
+        is the expected cost of a single preference per pair, drawn with the target probability.
         """
         if self.target is None:
             return self

@@ -92,7 +92,8 @@ def parse(
     dict
         The content of collection.json, whose keys are listed at the top of this module.
 
-    Raises GradrankError for a malformed line or value, and for parts with the same queries. `out` then stays as it was.
+    Raises GradrankError for a malformed line or value, and for parts with the same queries. In these cases, `out` stays
+    as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))
@@ -147,7 +148,7 @@ def _description(
 def _read(
     layout: Layout, files: list[Path], columns: Columns, features: int | None, missing: Missing | None, folder: Path
 ) -> tuple[Reading, dict[Path, TextFile | DataTable]]:
-    """Read the files that contain the parts. Check that files which repeat parts are equal to these parts.
+    """Read the files that contain the parts, and check the files that repeat parts.
 
     Returns the reading, and a dict from each file to its source. Compressed text is decompressed into `folder`.
     """
@@ -179,7 +180,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
 
     Raises GradrankError if a query is in two parts of a five-fold collection, because a model would then be tested on
     its training data. (Separate training, validation and test files may each number their queries from 1.) Also raises
-    it if a file has too few queries to be divided.
+    GradrankError if a file has too few queries to be divided.
     """
     if layout.kind == "five_fold":
         _check_query_ids(sources.values())
@@ -251,8 +252,8 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
             digests.append(chunk_digests)
             yield frame
 
-    # The file is opened here and not by Polars. The threads of Polars might create it again after it was removed
-    # because of an error.
+    # The file is opened here and not by Polars. After an error, the file is removed, and the threads of Polars might
+    # create it again.
     with path.open("wb") as file:
         lazy_frame(schema(reading.width, source.names is not None), frames).sink_parquet(
             file,

@@ -83,11 +83,11 @@ class PartFolder:
         path = self.path / f"part{number}.parquet"
         described_in = self.path / self.DESCRIPTION_FILE
         if not path.is_file():
-            raise GradrankError(f"{path}: missing, although {described_in} names it. Fix: {REPAIR}")
+            raise GradrankError(f"{path}: missing, although {described_in} lists it. Fix: {REPAIR}")
         stat = path.stat()
         if _sha256(path, stat.st_size, stat.st_mtime_ns) != expected:
             raise GradrankError(
-                f"{path}: damaged or replaced: its checksum differs from that in {described_in}. Fix: {REPAIR}"
+                f"{path}: damaged or replaced: its checksum differs from the checksum in {described_in}. Fix: {REPAIR}"
             )
         return path
 
@@ -130,7 +130,7 @@ def write_parts(
         check()
         (folder / description_file).unlink(missing_ok=True)
     for path in folder.glob("part*.parquet"):
-        if path.stem.removeprefix("part") not in written:  # from an earlier collection with more parts
+        if path.stem.removeprefix("part") not in written:  # a file of an earlier collection with more parts
             path.unlink()
     return written
 

@@ -19,8 +19,8 @@ SPLITS = ("train", "vali", "test")
 class DatasetPart:
     """The training, validation or test part of a fold: n documents with d features.
 
-    The documents of each query are contiguous. Arrays and the frame are read from disk when they are first used, and
-    are kept.
+    The documents of each query are contiguous. The arrays and the frame are read from disk when they are first used,
+    and then stay in memory.
     """
 
     def __init__(self, stored: StoredCollection, name: str, numbers: Sequence[int]) -> None:
@@ -116,7 +116,7 @@ class DatasetPart:
 class RankingDataset:
     """One fold of a data set: its training, validation and test part.
 
-    `load_dataset` returns it. Nothing but the description is read before it is used.
+    `load_dataset` returns this object. At first, only the description is read. Data are read when they are used.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class RankingDataset:
 
     @property
     def feature_names(self) -> list[str]:
-        """The names of the d features: the column names of the data, or f1 to fd for text, which has only numbers."""
+        """The names of the d features: the column names of the data, or f1 to fd for text, which has no names."""
         return feature_names(self.stored)
 
     def describe(self) -> "pl.DataFrame":
@@ -185,7 +185,7 @@ class RankingDataset:
 
 
 def feature_names(stored: StoredCollection) -> list[str]:
-    """Return the names of the features of a stored data set: those in the data, or f1 to fd if there are none."""
+    """Return the feature names of a stored data set: the names in the data, or f1 to fd if the data have no names."""
     return stored.feature_names or _numbered(stored)
 
 

@@ -39,7 +39,7 @@ class TrainingSchema:
     width
         The number of features.
     names
-        The names of the features. None if the features have no names, and are then called f1 to fd.
+        The names of the features. None if the features have no names. They are then called f1 to fd.
     sparse
         True if rows of text were allowed to leave features out.
     missing
@@ -125,7 +125,7 @@ class Reading:
         return map_ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
 
     def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the (n, d) features with missing values replaced as `missing` says.
+        """Return the (n, d) features, with missing values replaced according to `missing`.
 
         features: the (n, d) features of whole queries. counts: the (q,) numbers of rows per query.
         """
@@ -183,7 +183,7 @@ def read_collection(
     roles
         The roles that a table must have.
 
-    Raises GradrankError if text and tables are mixed, and for errors in a file, which it reports with file and line.
+    Raises GradrankError if text and tables are mixed, or if a file is malformed. The message contains file and line.
     """
     files = [_existing(file) for file in files]
     if any(map(is_table, files)):
@@ -194,8 +194,7 @@ def read_collection(
             )
         if features is not None:
             raise GradrankError(
-                f"{files[0]}: `features` is declared, which is only for sparse text, but this file is a table. Fix: "
-                "remove `features`"
+                f"{files[0]}: `features` is only for sparse text, but this file is a table. Fix: remove `features`"
             )
         tables = read_tables([raw_table(file, file) for file in files], columns, Required(roles))
         names = tables[0].roles.features
@@ -210,7 +209,7 @@ def read_collection(
         _check_some(files[0], width)
     reading = Reading(sources, width, sparse, missing or "least")
     check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
-    for source in sources:  # so that an error in all rows is reported for the first row
+    for source in sources:  # if all rows have an error, it is reported for the first row
         read_rows(source, np.array([0]), width, sparse, reading.missing)
     return reading
 
@@ -294,7 +293,7 @@ def _batch_queries(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _combined(trained: Columns, new: Columns | None) -> Columns:
-    """Merge the columns declared for the training data and for the new data. The latter take precedence."""
+    """Merge the columns declared for the training data and for the new data. The new data take precedence."""
     if new is None:
         return trained
     named = new.named()
@@ -309,14 +308,14 @@ def _combined(trained: Columns, new: Columns | None) -> Columns:
 
 
 def _wrong_width(where: Path | str, width: int, trained: TrainingSchema) -> GradrankError:
-    """Return the error for data that do not have the number of features of the model.
+    """Return the error for data whose number of features differs from that of the model.
 
     width: the number of features, or the highest feature number, of the data.
     """
     if width > trained.width:
         return GradrankError(
             f"{where}: has feature {width}, but the model was trained on {trained.width} features. Fix: give the "
-            "features that it was trained on, with the same numbers"
+            "features that the model was trained on, with the same numbers"
         )
     return GradrankError(
         f"{where}: found {width} features or columns, but the model was trained on {trained.width} features; feature "

@@ -22,8 +22,8 @@ BLOCK_COLUMNS, MOST_BLOCKS = 32, 16
 class StoredCollection(PartFolder):
     """A parsed data set: a folder of Parquet files and the collection.json that describes them.
 
-    Open it once per job with `StoredCollection.open(path)`, and pass the object on. Checksums of part files are
-    verified when the files are read.
+    Open the data set once per job with `StoredCollection.open(path)`, and pass the object on. Checksums of part files
+    are verified when the files are read.
     """
 
     DESCRIPTION_FILE: ClassVar[str] = COLLECTION

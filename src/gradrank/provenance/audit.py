@@ -69,7 +69,7 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
 def repair(wrong: Iterable[Mismatch], results: Path, data: Path) -> Iterator[Path]:
     """Remove every stamp with a mismatch, its damaged files and the partial files of killed jobs.
 
-    Yield each removed path. The next run of Snakemake rebuilds these folders, because its targets request every stamp.
+    Yield each removed path. The next run of Snakemake rebuilds these folders, because the targets request every stamp.
     A provenance.json that another version of gradrank wrote is not removed, because it is not damaged. If a stored
     collection has a mismatch, its text must be parsed again. If the raw text is incomplete, its stamp is therefore
     removed as well, so that the text is fetched again.

@@ -41,7 +41,7 @@ def report_code() -> str:
 
 
 def job_code(study: str, job_settings: Mapping[str, Any]) -> str:
-    """Return the code digest of a study's own job. It covers the model if the settings name one."""
+    """Return the code digest of a study's own job. It covers the model if the settings have the key `model`."""
     trained = _modules(job_settings["model"], job_settings.get("params", {})) if "model" in job_settings else ()
     return code_digest("study_job", study_module(study, "experiments"), *trained)
 

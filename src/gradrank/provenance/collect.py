@@ -16,7 +16,7 @@ PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")
 def collect(root: Results, names: Sequence[str]) -> None:
     """Write per_query.parquet, metrics.json, methods.csv and run.json for these data sets.
 
-    Raises GradrankError if a data set has no provenance.json, or if a file does not have its recorded checksum.
+    Raises GradrankError if a data set has no provenance.json, or if a file does not match its recorded checksum.
     """
     datasets = [root.dataset(name) for name in names]
     if missing := [str(dataset.provenance_path) for dataset in datasets if not dataset.recorded]:

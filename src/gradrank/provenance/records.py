@@ -30,7 +30,7 @@ from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
-# training is not among them, because it has one digest per method
+# The stage `train` is missing here, because it has one digest per method.
 STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")
 
 

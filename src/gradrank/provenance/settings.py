@@ -20,7 +20,7 @@ def short_digest(value: Any) -> str:
 
 
 def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
-    """Return the current settings of a data set: those of `model_settings`, and its entry in params.yaml as `dataset`.
+    """Return the result of `model_settings` for the methods of a data set, with the data set's settings as `dataset`.
 
     `evaluation.convention` is the primary convention of this data set.
     """
@@ -34,7 +34,7 @@ def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
 def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
     """Return the current settings of a study or of its reduced form.
 
-    They are the settings of `model_settings`, and the settings of the study with the key `settings`.
+    The result is that of `model_settings`, and has the settings of the study under the key `settings`.
     """
     return model_settings(settings, settings.study_models(study)) | {"settings": settings.study_settings(study)}
 
@@ -42,8 +42,8 @@ def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
 def model_settings(settings: RunSettings, names: Iterable[str]) -> dict[str, Any]:
     """Return a dict with `seed`, `pairs`, `models` and `evaluation`, with defaults filled in.
 
-    names: names of the variants in `models`. The key `seeds` is added if one of the variants is trained with more seeds
-    than `seed`, or with a different one.
+    names: names of the variants in `models`. The key `seeds` is added if one of the variants is trained with several
+    seeds, or with a seed other than `seed`.
     """
     names = list(names)
     other_seeds = {settings.seeds_of(name) for name in names} - {(settings.seed,)}

@@ -32,7 +32,7 @@ from gradrank.tuning.folders import Contest
 from gradrank.tuning.refits import runs
 from gradrank.tuning.selection import read_choice
 
-# the digest of no job files: the study has no jobs, or it is a fresh clone, since job files are not in git
+# The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
 NO_JOBS = short_digest({})
 TUNING = ("tune", "refit", "score_trials")  # stages of a contest whose code depends on the method
 CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the other stages of a contest
@@ -114,7 +114,7 @@ def _tuned(study_settings: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:
-    """Yield the content of spec.json of each training run of the chosen configurations of a contest."""
+    """Yield the content of spec.json for each training run of a configuration that was chosen for a method."""
     for fold in contest.tuned(dataset, method).chosen_folds():
         for tuner, seed in runs(read_choice(fold), seeds):
             run = contest.run(tuner, seed).dataset(dataset).method(method)

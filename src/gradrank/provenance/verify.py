@@ -1,8 +1,8 @@
 """Comparison of results/ with a checkout.
 
-All files are compared with their checksum files (stamps), and all records (provenance.json) with params.yaml and the
-code. A fresh clone has only the files that are in git: the record of each data set and study, and its summary or page.
-For methods without files, only the record is compared, and a note gives their number.
+All files are compared with their checksum files (stamps). All records (provenance.json) are compared with params.yaml
+and the code. A fresh clone has only the files that are in git: the record of each data set and study, and the summary
+or page. For methods without files, only the record is compared, and a note gives the number of these methods.
 """
 
 from collections.abc import Iterator, Mapping
@@ -230,7 +230,7 @@ def _values_digests(study: str, key: str, root: Results) -> set[str]:
     """Return the digests of the current values per query of a method on a study's page.
 
     One digest is in the record of the data set, and one belongs to the file of the method. If both are equal, the set
-    has one element; if neither exists, it is empty. key: `<dataset>/<method>` or `tuning/<dataset>/<method>`.
+    has one element. If neither exists, the set is empty. key: `<dataset>/<method>` or `tuning/<dataset>/<method>`.
     """
     if key.startswith(f"{TUNED}/"):
         path = Contest(root.study(study).folder).tuned(*key.split("/")[1:]).per_query_path

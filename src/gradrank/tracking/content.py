@@ -45,8 +45,8 @@ def texts(values: Mapping[str, Any]) -> dict[str, str]:
 class Result:
     """The finished results of a method under one convention, in the form of an MLflow run.
 
-    settings: the section `datasets.<dataset>` of params.yaml. Raises GradrankError if the evaluated folds and seeds
-    under this convention are not exactly the trained ones.
+    settings: the section `datasets.<dataset>` of params.yaml. Raises GradrankError unless exactly the trained folds and
+    seeds have been evaluated under this convention.
     """
 
     def __init__(self, method: MethodFolder, convention: str, settings: Mapping[str, Any]) -> None:
@@ -67,8 +67,8 @@ class Result:
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
         if not trained or trained != self.means.select(SEED, "fold").unique().sort(SEED, "fold").rows():
             raise GradrankError(
-                f"{method.folder}: {PER_QUERY} must have values under convention {convention!r} of exactly the trained "
-                f"(seed, fold) {trained}. Fix: train the missing folds and evaluate the method again"
+                f"{method.folder}: under convention {convention!r}, {PER_QUERY} must have values of exactly the "
+                f"trained pairs (seed, fold): {trained}. Fix: train the missing folds and evaluate the method again"
             )
         self.digests = {"spec_sha256": digest(self.specs), "per_query_sha256": sha256(method.per_query_path)}
         self.key = digest(self.digests | {"method": method.name, CONVENTION: convention})

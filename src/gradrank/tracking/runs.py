@@ -8,9 +8,9 @@ The run of a method contains:
 - costs, and training curves such as `fold1/vali_map`;
 - the file with the values per query, the data set as input, and one logged model per fold.
 
-The tag `key` of a run is a digest of its content. The tag `current` is "true" for the run that belongs to the last
-import of a method. If an import is killed, its run does not have the status FINISHED. The next import deletes such a
-run and writes it again.
+The tag `key` of a run is a digest of its content. The tag `current` is "true" for the run with the results of the last
+import of a method. If an import is killed, the status of its run is not FINISHED. The next import deletes such a run
+and writes it again.
 """
 
 from collections.abc import Mapping, Sequence

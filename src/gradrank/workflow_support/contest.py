@@ -1,6 +1,6 @@
 """The files of a contest and the options of its commands, computed from `studies.contest` of params.yaml.
 
-In a contest, every method is tuned on every fold of some data sets. Its reduced form is a smaller contest.
+In a contest, every method is tuned on every fold of some data sets. The reduced form of a contest is a smaller contest.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from gradrank.workflow_support.plan import Plan
 
 FORMS = ("contest", "contest/reduced")
 TUNED_FILES = ("trials.parquet", "choice.json", "refits.json")
-FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set uses the choices of a tuned one, so it has no trials
+FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set has no trials, because it uses the choices of a tuned data set
 
 
 class ContestPlan:
@@ -27,7 +27,7 @@ class ContestPlan:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         studies = plan.settings.studies
-        # The values are `Settings` of gradrank.studies.contest, a room above this one.
+        # The values are `Settings` of gradrank.studies.contest, which this package must not import.
         self.settings: dict[str, Any] = {form: studies[form] for form in FORMS if form in studies}
         self.forms = list(self.settings)
         self.frozen = {dataset for settings in self.settings.values() for dataset in settings.frozen}
@@ -43,7 +43,7 @@ class ContestPlan:
         return [name for name in methods if not combines_scores(name)] if combines_scores(method) else []
 
     def member_files(self, form: str, dataset: str, method: str, fold: str, name: str) -> list[str]:
-        """Return the path of the file `name` in the same fold of each member of a method."""
+        """Return the path of the file `name` in fold `fold` of each member of `method`."""
         return [f"{self.folder(form, dataset, member, fold)}/{name}" for member in self.members(form, method)]
 
     def pair_stamps(self, dataset: str, method: str) -> list[str]:
@@ -69,7 +69,7 @@ class ContestPlan:
         return [f"{self.folder(form, dataset, method, fold)}/{name}" for fold in self.plan.folds(dataset)]
 
     def source_trials(self, form: str, method: str) -> list[str]:
-        """Return the files of trials on the first data set. The choices for frozen data sets are taken from them."""
+        """Return the files of trials on the first data set. The choices for frozen data sets come from these."""
         return self.fold_files(form, self.settings[form].datasets[0], method, "trials.parquet")
 
     def choices(self, form: str) -> list[str]:
@@ -83,7 +83,7 @@ class ContestPlan:
         ]
 
     def page_inputs(self, form: str) -> list[str]:
-        """Return the files that the page reads. They have the test values of all training runs and of all trials."""
+        """Return the files that the page reads. They contain the test values of all training runs and trials."""
         settings = self.settings[form]
         runs = [(dataset, "per_query.parquet") for dataset in (*settings.datasets, *settings.frozen)]
         trials = [(dataset, "trials_test.parquet") for dataset in settings.datasets]
@@ -116,7 +116,7 @@ def combines_scores(method: str) -> bool:
 
 
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of params.yaml in which `contest_datasets` has become `studies.contest.frozen`.
+    """Return a copy of params.yaml in which the key `contest_datasets` is moved to `studies.contest.frozen`.
 
     `snakemake --config contest_datasets=a,b` adds this key. Without the key, nothing changes.
 

@@ -103,7 +103,7 @@ class Plan:
         )
 
     def given_pairs(self, dataset: str) -> list[str]:
-        """Return the path of the file with the user's own pairs as a list; empty if params.yaml does not name one."""
+        """Return the path of the file with the user's own pairs as a list; empty if params.yaml has no such path."""
         path = getattr(self.settings.datasets.get(dataset), "pairs", None)
         return [] if path is None else [str(path)]
 
@@ -175,7 +175,7 @@ class Plan:
         return list(map(str, score_files(self.score_pattern(model), dataset, int(fold)).values()))
 
     def fold_files(self, dataset: str, model: str, names: Iterable[str]) -> list[str]:
-        """Return the files with these names of every seed and fold of a method."""
+        """Return the files with these names, for every seed and fold of a method."""
         folders = [self.fold_folder(fold, seed) for seed in self.seeds_of(model) for fold in self.folds(dataset)]
         return [f"results/{dataset}/{model}/{folder}/{name}" for folder in folders for name in names]
 

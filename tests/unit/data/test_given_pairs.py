@@ -72,9 +72,9 @@ def test_query_ids_may_be_text(tmp_path):
 
 
 REFUSED = {
-    "line 3, column 'qid': expected the id of a query of the data, found '70'": "7,a,b,1,1\n70,a,b,1,1",
+    "line 3, column 'qid': expected the id of a query in the data, found '70'": "7,a,b,1,1\n70,a,b,1,1",
     "line 2, column 'second': expected the id of a document of this query, found 'e'": "7,a,e,1,1",
-    "line 2, column 'second': expected another document than the first, found 'a'": "7,a,a,1,1",
+    "line 2, column 'second': expected a document other than the first, found 'a'": "7,a,a,1,1",
     "line 3, column 'target': expected a probability from 0 to 1, found '1.5'": "7,a,b,1,1\n7,a,c,1.5,1",
     "line 2, column 'target': expected a probability from 0 to 1, found '-0.1'": "7,a,b,-0.1,1",
     "line 2, column 'target': expected a number, found 'yes'": "7,a,b,yes,1",

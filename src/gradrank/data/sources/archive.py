@@ -1,8 +1,8 @@
 """Safe extraction of archives from untrusted sources.
 
 Only the files that the caller asks for are written, under the names that the caller chooses. An archive is refused if
-it contains an absolute path, a path with `..`, a link or a device. It is also refused if it contains far more data than
-text could be compressed to the size of the archive.
+it contains an absolute path, a path with `..`, a link or a device. It is also refused if the content is larger than any
+text that could be compressed to the size of the archive.
 """
 
 import gzip
@@ -24,8 +24,8 @@ from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 20
 MOST_MEMBERS = 10_000
-# Maximum size of the content: 200 times the size of the archive, or 100 MiB if that is more. MQ2007 repeats every part
-# five times, and is compressed 32 to 1.
+# Maximum size of the content: 200 times the size of the archive, or 100 MiB if that is more. For comparison: MQ2007
+# repeats every part five times, and is compressed to 1/32.
 RATIO, FLOOR = 200, 100 << 20
 DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 UNRAR = {
@@ -50,8 +50,7 @@ def unpack(archive: Path, folder: Path, place: Callable[[str], str | None]) -> D
 
     place: a function from the name of a member in the archive to its path under `folder`, or None to skip the member.
 
-    Returns a dict from path to the SHA-256 and the size of the file, as `copy` does. Raises GradrankError if the
-    archive is truncated, damaged or unsafe.
+    Returns the same dict as `copy`. Raises GradrankError if the archive is truncated, damaged or unsafe.
     """
     read = {".zip": _zip, ".rar": _rar}.get(archive.suffix, _tar)
     try:
@@ -138,8 +137,8 @@ def _rar(archive: Path, folder: Path) -> Iterator[Member]:
     program = next((program for program in UNRAR if shutil.which(program)), None)
     if program is None:
         raise GradrankError(
-            f"{archive}: none of the programs {', '.join(UNRAR)} is installed. Fix: install one (bsdtar is in "
-            "libarchive-tools), or extract it by hand and set GRADRANK_MIRROR to the folder of the result"
+            f"{archive}: none of the programs {', '.join(UNRAR)} is installed. Fix: install one of them (bsdtar is in "
+            "libarchive-tools), or extract it by hand and set GRADRANK_MIRROR to the folder with the extracted files"
         )
     scratch = folder / ".rar"
     scratch.mkdir(parents=True)

@@ -1,7 +1,7 @@
 """The catalogue of known data sets.
 
-It is read from catalogue.yaml in this folder, and from a catalogue.yaml in each package that an entry point of the
-group `gradrank.datasets` names.
+It is read from catalogue.yaml in this folder, and from a catalogue.yaml in each package to which an entry point of the
+group `gradrank.datasets` refers.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Archive(CatalogueSection):
 
 
 class Entry(CatalogueSection):
-    """A data set: its description, its licence, its sources, and the counts with which parsed data are compared.
+    """A data set: its description, its licence, its sources, and the expected counts of the parsed data.
 
     `root` is the folder of the data within the archive, and `rename` maps file names below this folder to names in the
     official layout. `labels` maps each grade to its number of rows. If `generator` is set, the data are artificial, and
@@ -97,7 +97,7 @@ def catalogue() -> dict[str, Entry]:
 
 
 def _read(package: str, distribution: str) -> dict[str, Entry]:
-    """Return the entries in the catalogue.yaml of a package. distribution: its name in error messages."""
+    """Return the entries in the catalogue.yaml of a package. distribution: the name for error messages."""
     try:
         sections = yaml.safe_load(files(package).joinpath(FILE).read_text(encoding="utf-8"))
     except (ImportError, OSError, yaml.YAMLError) as error:
@@ -112,7 +112,7 @@ def _read(package: str, distribution: str) -> dict[str, Entry]:
         if entry is not None:
             entries[name] = entry
             if entry.generator and package != OWN_PACKAGE:
-                faults.append(f"{name}.generator: only gradrank's own data sets are generated; give archives")
+                faults.append(f"{name}.generator: only gradrank's own data sets can be generated; give archives")
     if faults:
         raise GradrankError(f"{distribution}: {FILE}: {'; '.join(faults)}. Fix: correct the file")
     return entries
@@ -126,9 +126,9 @@ def get_entry(name: str) -> Entry:
 
 
 def check_counts(entry: Entry, meta: Mapping[str, Any]) -> None:
-    """Raise GradrankError if a parsed collection is not the published one, because its counts differ.
+    """Raise GradrankError if the counts of a parsed collection differ from the catalogue.
 
-    meta: the content of collection.json. The error lists every count that differs from the count in the catalogue.
+    meta: the content of collection.json. The message lists every count that differs.
     """
     labels: dict[int, int] = {}
     for part in meta["parts"].values():

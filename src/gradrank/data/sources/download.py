@@ -11,8 +11,8 @@ from urllib.request import Request, urlopen
 from gradrank.base.errors import GradrankError
 
 BLOCK = 1 << 18
-TIMEOUT = 30  # seconds without data after which an attempt fails
-TRIES = 4  # consecutive attempts without data after which the download fails
+TIMEOUT = 30  # an attempt fails after this number of seconds without data
+TRIES = 4  # the download fails after this number of consecutive attempts without data
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

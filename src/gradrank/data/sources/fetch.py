@@ -55,7 +55,7 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
             f"{entry.name} is artificial data, which is not fetched. Fix: run `gradrank generate {entry.generator}`"
         )
     staging, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
-    shutil.rmtree(staging, ignore_errors=True)  # in case a killed process left it
+    shutil.rmtree(staging, ignore_errors=True)  # may be left from a killed process
     try:
         with _system_errors_explained(folder):
             location = find(entry, folder, downloads, mirror)
@@ -100,9 +100,9 @@ def _members(folder: Path, names: Collection[str]) -> Iterator[Member]:
 
 
 def _placer(root: str, names: dict[str, str]) -> Callable[[str], str | None]:
-    """Return a function from the name of a member to the new name of the file, or to None if the file is not needed.
+    """Return a function from the name of a member to its new name, or to None if the member is not needed.
 
-    root: the folder of the data within the archive. Any folders above it are ignored. names: the new name of each file.
+    root: the folder of the data within the archive. Folders above `root` are ignored. names: the new name of each file.
     """
     below = "|".join(map(re.escape, names))
     pattern = re.compile(rf"(?:.*/)?{re.escape(root + '/') if root else ''}({below})")
@@ -127,8 +127,8 @@ def verify(archive: Archive, path: Path) -> str:
             kind, actual, expected = "md5", hashlib.file_digest(stream, "md5").hexdigest(), archive.md5
     if expected and actual not in expected:
         raise GradrankError(
-            f"{path}: its {kind} is {actual}, but the catalogue has {' or '.join(expected)}: it is damaged or another "
-            "edition. Fix: download it again"
+            f"{path}: its {kind} is {actual}, but the catalogue has {' or '.join(expected)}: the file is damaged or "
+            "another edition. Fix: download it again"
         )
     return digest
 

@@ -22,7 +22,7 @@ def layouts(entry: Entry) -> list[list[str]]:
 class Location(NamedTuple):
     """The location of a data set: an archive, or a folder with the files of the data set.
 
-    `source` describes the location in fetched.json. A folder has the `archive` None.
+    `source` describes the location in fetched.json. `archive` is None for a folder.
     """
 
     path: Path
@@ -31,7 +31,7 @@ class Location(NamedTuple):
 
 
 def missing(entry: Entry, names: Collection[str]) -> list[str]:
-    """Return the missing files of the layout that lacks the fewest.
+    """Return the missing files of a data set, for the layout with the fewest missing files.
 
     Five folds are complete with either S1.txt to S5.txt or Fold1 to Fold5.
     """

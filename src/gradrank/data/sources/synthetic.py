@@ -1,9 +1,9 @@
 """The artificial data of the 2005 RankNet paper (Burges et al., ICML 2005, section 5).
 
 The 50 features are uniform in [-1, 1]. The output of a random target function is divided into six equally populated
-bins, and the bins are the grades. Only with equally populated bins do 5/6 of all pairs have different grades, as in the
-paper. The features are multiples of 1e-6, so that the six decimals of LETOR text represent them exactly and reproduce
-the same grades.
+bins, and the bins are the grades. With equally populated bins, 5/6 of all pairs have different grades, as in the paper.
+The features are multiples of 1e-6, so that the six decimals of LETOR text represent them exactly and reproduce the same
+grades.
 """
 
 from pathlib import Path
@@ -73,8 +73,7 @@ def polynomial_terms(weights: Weights, features: np.ndarray, scaling: Scaling = 
 
     Each term is centred and scaled over the n rows. With `deviation`, the terms are divided by their standard
     deviations, as in the text of the paper. With `variance`, they are divided by their variances. The linear term then
-    contributes a fifth of the variance of the sum instead of a third, and results are at the level of those in the
-    paper.
+    contributes a fifth of the variance of the sum instead of a third, and results are close to those in the paper.
     """
     first, second = weights["cubic"]
     terms = np.stack(
@@ -91,7 +90,8 @@ def polynomial_terms(weights: Weights, features: np.ndarray, scaling: Scaling = 
 def grades(values: np.ndarray) -> np.ndarray:
     """Return the (n,) int32 grades from 0 to 5 of (n,) values.
 
-    The grades are six bins of the values, whose sizes differ by at most one. Equal values are ranked in file order.
+    The grades are six bins of the values. The sizes of the bins differ by at most one. Equal values are ranked in file
+    order.
     """
     ranks = np.empty(len(values), np.int64)
     ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
@@ -101,9 +101,9 @@ def grades(values: np.ndarray) -> np.ndarray:
 def generate(target: Target, queries: int, documents: int, seed: int, folder: Path | str) -> None:
     """Write an artificial collection as LETOR text into S1.txt to S5.txt.
 
-    The queries are divided in order into five parts of equal size, up to one query. The coefficients of the target
-    function are written to target.json. fetched.json is written last, in the format of `fetch`. Raises GradrankError
-    for an unknown target, fewer than five queries, or fewer than two documents per query.
+    The queries are divided in order into five parts, whose sizes differ by at most one query. The coefficients of the
+    target function are written to target.json. fetched.json is written last, in the format of `fetch`. Raises
+    GradrankError for an unknown target, fewer than five queries, or fewer than two documents per query.
     """
     if target not in get_args(Target):
         raise GradrankError(unknown("target", target, get_args(Target)))

@@ -1,8 +1,8 @@
 """Reading of Parquet files from unknown sources, with pyarrow.
 
-If a file is damaged, Polars' own reader may end the process, or panic, which does not raise an Exception. Stored
-collections and the scores of trained folds are read with Polars nevertheless, because their checksums are verified
-first.
+If a file is damaged, Polars' own reader may end the process, or raise a PanicException, which is not a subclass of
+Exception. Stored collections and the scores of trained folds are read with Polars nevertheless, because their checksums
+are verified first.
 """
 
 from collections.abc import Collection, Iterator

@@ -2,7 +2,7 @@
 
 All input forms have the same roles. In LETOR and SVMlight text, each role has a fixed place in the row. In a table, the
 roles follow from the column names (see `ROLE_NAMES`). Letter case, blanks and the characters `_`, `-` and `.` are
-ignored in the comparison of names.
+ignored when names are compared.
 
 A column whose name suggests that it is not a feature is used as a feature only if the user declares so (`keep`).
 """
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 
-# key: a role. value: the column names, in the form of `normalised`, that have this role unless the user declares one.
+# key: a role. value: the column names, as returned by `normalised`, that have this role by default.
 ROLE_NAMES = {
     "query": ("qid", "queryid", "query", "topic", "topicid"),
     "label": ("label", "relevance", "grade", "rel"),
@@ -23,7 +23,7 @@ ROLE_NAMES = {
 }
 ESTIMATES = ("inc", "prob")  # numbers in the comments of LETOR, which are stored but not used as features
 
-# Names that suggest that a column is not a feature, in the form of `normalised`. They are errors unless declared.
+# Names, as returned by `normalised`, of columns that are probably not features. They are errors unless declared.
 WEIGHTS = re.compile(r"(sample|instance|example|observation|case|row|item|pair|query|group|doc|document)?weights?")
 PARTS = ("fold", "folds", "split", "splits", "part", "partition", "subset", "foldid", "splitid", "cvfold")
 PARTS += ("istrain", "istest", "isvali", "isvalid")
@@ -36,7 +36,7 @@ IDS += ("documentno", "documentnumber")
 # Words within a name that suggest a grade, as in `true_label`, `Relevance2` and pandas' `label.1`.
 GRADE_WORDS = ("label", "labels", "grade", "grades", "relevance", "relevances", "relevant", "relevancy")
 GRADE_WORDS += ("judgement", "judgment", "qrel", "qrels", "target")
-ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # last words that suggest an id, as in `session_id`
+ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # final words of a name that suggest an id, as in `session_id`
 INDEX = re.compile(
     r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
@@ -109,8 +109,8 @@ class Roles:
 class Required(NamedTuple):
     """The roles and features that a table must have.
 
-    `features` are the feature names that must be present, and other features are errors. If `features` is empty,
-    features are not read. With None, all columns without a role are features.
+    `features` are the names of the features that must be present. Any other feature is an error. If `features` is
+    empty, no features are read. If it is None, all columns without a role are features.
     """
 
     roles: Collection[str] = ("query", "label")
@@ -135,8 +135,8 @@ def find_roles(
     index
         The names of the columns that were the index of a data frame.
 
-    Raises GradrankError for a duplicate name, a role that several columns may have, a missing role or feature, and a
-    column whose name suggests that it is not a feature, unless it is declared.
+    Raises GradrankError for a duplicate name, for a role that several columns may have, and for a missing role or
+    feature. Also raises GradrankError for an undeclared column whose name suggests that it is not a feature.
     """
     if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise GradrankError(
@@ -152,7 +152,8 @@ def find_roles(
     with_role = {name for name in by_role.values() if name}
     if len(with_role) < sum(map(bool, by_role.values())):
         raise GradrankError(
-            f"{where}: one column is declared for two roles: {by_role}. Fix: name another column for one of them"
+            f"{where}: one column is declared for two roles: {by_role}. Fix: declare another column for one of the "
+            "roles"
         )
     rest = [name for name in names if name not in with_role]
     estimates = [
@@ -185,7 +186,7 @@ def _column_of(
     if declared and required.features is None:
         raise GradrankError(
             f"{where}: no column {declared!r}, although it is declared as the {role} column{_near(declared, names)}; "
-            f"found {_listed(names)}. Fix: declare one of these"
+            f"found {_listed(names)}. Fix: declare one of these columns"
         )
     excluded = {*columns.ignore, *declared_features, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
     candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
@@ -235,8 +236,8 @@ def _check_declared_once(where: object, columns: Columns) -> None:
     named = columns.named()
     if duplicates := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
         raise GradrankError(
-            f"{where}: column {duplicates[0]!r} is declared twice. Fix: name it once among query, label, docid, "
-            "ignore and keep"
+            f"{where}: column {duplicates[0]!r} is declared twice. Fix: keep one of the declarations under query, "
+            "label, docid, ignore and keep"
         )
 
 
@@ -255,7 +256,7 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
 
 
 def _check_features(where: object, features: Sequence[str], columns: Columns, names: Sequence[str]) -> None:
-    """Raise GradrankError if there are no features, or if the name of one suggests that it is not a feature.
+    """Raise GradrankError if there are no features, or if an undeclared feature has a name that suggests a role.
 
     names: all column names of the table, for the error message.
     """
@@ -268,14 +269,14 @@ def _check_features(where: object, features: Sequence[str], columns: Columns, na
     if not features:
         raise GradrankError(
             f"{where}: no column is left for features; found {_listed(names)}. Fix: add columns of numbers, or declare "
-            f"one of these a feature ({_declare('keep', 'NAME')})"
+            f"one of these columns to be a feature ({_declare('keep', 'NAME')})"
         )
 
 
 def _check_trained_features(
     where: object, features: Sequence[str], expected: Sequence[str], names: Sequence[str]
 ) -> None:
-    """Raise GradrankError if the features of a table are not those of the model.
+    """Raise GradrankError if the features of a table differ from those of the model.
 
     features: the features of the table. expected: the features of the model. names: all column names of the table.
     """
@@ -296,7 +297,7 @@ def _check_trained_features(
 
 
 def suspected_role(name: str) -> str | None:
-    """Return in words what a column of this name may contain instead of a feature, or None if it is probably one."""
+    """Return, as text, what a column of this name probably contains; None if the column is probably a feature."""
     plain = normalised(name)
     if WEIGHTS.fullmatch(plain):
         return "the weights of rows, which training does not use yet"

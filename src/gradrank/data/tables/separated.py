@@ -23,8 +23,8 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
 
     Fields may be quoted with `"`, as in RFC 4180. Quoted fields may contain separators and line ends.
 
-    Raises GradrankError for a row with more or fewer fields than the header and for a quote inside a field, both with
-    the line number. Also raises it for text that is not UTF-8 and for an empty file.
+    Raises GradrankError with the line number for a row with more or fewer fields than the header, and for a quote
+    inside a field. Also raises GradrankError for text that is not UTF-8, and for an empty file.
     """
     require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow as pa
@@ -68,7 +68,7 @@ def separator(path: Path) -> str:
 
 
 def line_of(path: Path, row: int) -> int:
-    """Return the number of the line in which a row ends. Lines are counted from 1, and rows from 0 after the header."""
+    """Return the number of the line in which a row ends, counted from 1. The first row after the header is row 0."""
     reader = _reader(path, b"".join(blocks(path)))
     try:
         next((number for number, _ in enumerate(filter(None, reader)) if number == row + 1), None)

@@ -1,8 +1,8 @@
 """Ranking data as a table: Parquet, CSV, TSV or a data frame. Each column has a role (see data/tables/roles.py).
 
-Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. In a column of
-numbers, which must be whole, an id is the decimal form of the number. An empty value or a word in MISSING counts as
-missing. Missing values are allowed in features and document ids, but are errors in grades and query ids.
+Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. If a column of
+ids has numbers, they must be whole, and each id is the decimal form of its number. An empty value or a word in MISSING
+counts as missing. Missing values are allowed in features and document ids, but are errors in grades and query ids.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from gradrank.data.text.letor import schema
 from gradrank.data.text.scan import HIGHEST_GRADE
 
 LARGEST = float(np.finfo(np.float32).max)
-NO_LABEL = 0  # the grade of all rows of a table without grades, which may still be ranked
+NO_LABEL = 0  # the grade of all rows of a table without grades, which can still be scored
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class RawTable:
         return isinstance(self.where, Path) and plain_name(self.where).suffix.lower() in SEPARATORS
 
     def location(self, row: int) -> str:
-        """Return the line number of a row of a CSV or TSV file, otherwise its row number, as text for messages.
+        """Return the line number of a row (CSV or TSV) or its row number (other forms), as text for messages.
 
         `row` is counted from 0. The returned numbers are counted from 1.
         """
@@ -140,10 +140,11 @@ class DataTable:
 def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) -> list[DataTable]:
     """Read the tables of one collection.
 
-    All tables must have the features of the first table, and receive them in its order. Query ids are text in all
-    tables if they are text in one of them.
+    All tables must have the features of the first table. The features of every table are put into the order of the
+    first table. If query ids are text in one table, they are text in all tables.
 
-    Raises GradrankError if a table is malformed. The error names the file and, for a malformed value, column and row.
+    Raises GradrankError if a table is malformed. The message contains the file and, for a malformed value, the column
+    and the row.
     """
     if required.features is None:
         check_exist({raw.where: raw.names for raw in raws}, columns)
@@ -190,7 +191,7 @@ def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
 def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
     """Return the q query ids, and the (q,) numbers of their first rows.
 
-    Raises GradrankError for an invalid id, and if the rows of a query are not contiguous.
+    Raises GradrankError for an invalid id and for a query whose rows are not contiguous.
     """
     if roles.query is None:
         return ["1"], np.array([0])
@@ -235,7 +236,7 @@ def _grades(raw: RawTable, name: str) -> pl.Series:
         values = values.cast(pl.String)
     if not (is_number(values) or values.dtype == pl.String):
         raise GradrankError(
-            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: make it whole numbers from 0 to "
+            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: store whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
         )
     grades = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
@@ -245,7 +246,7 @@ def _grades(raw: RawTable, name: str) -> pl.Series:
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:
-    """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped to it."""
+    """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped."""
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 

@@ -15,12 +15,12 @@ comment.
 
 The first row decides whether rows are dense or sparse. If its features are numbered 1, 2 and so on without a gap, every
 row must have exactly these features. If there is a gap, or if the first row has no features, any row may leave features
-out. These are then 0, and the number of features is the highest feature number in the file. If `features` is declared,
-rows are sparse, and this is the number of features.
+out. Omitted features are 0, and the number of features is the highest feature number in the file. If `features` is
+declared, rows are sparse, and `features` is the number of features.
 
 CRLF, tabs, trailing blanks, a UTF-8 byte order mark, and a complete last row without a newline are accepted. Blank
-lines and lines with only a comment are skipped. For any other deviation, a GradrankError is raised. It names the file,
-the line, what was expected and what was found.
+lines and lines with only a comment are skipped. For any other deviation, a GradrankError is raised. Its message
+contains the file, the line, what was expected and what was found.
 """
 
 from collections import deque
@@ -56,14 +56,14 @@ def scan_letor(
 
     The columns are `qid` (Int64), `query` (String, only if query ids are text), `docid` (String), `inc` and `prob`
     (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
-    read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops soon after it.
+    read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops early.
 
     Parameters
     ----------
     source
         A file, or several files to concatenate. Equal query ids in two files denote the same query.
     features
-        The number of features of sparse rows. If None, sparse files are read one more time to find it.
+        The number of features of sparse rows. If None, sparse files are read one more time to find this number.
     text_ids
         True if query ids are text. If None, the first row decides.
     missing
@@ -86,7 +86,7 @@ def scan_letor(
         raise GradrankError("scan_letor: `source` is empty. Fix: give at least one file")
     if missing_files := [str(path) for path in paths if not path.is_file()]:
         raise GradrankError(f"{', '.join(missing_files)}: no such file. Fix: correct the path in `source`")
-    plain = cache(PlainFile)  # so that a file is decompressed only once; the copy exists as long as the frame
+    plain = cache(PlainFile)  # decompresses each file only once; the copy exists as long as the frame
     first = first_row(paths[0])
     width, sparse = (features, True) if features else (first.features, first.sparse)
     named = first.text_ids if text_ids is None else text_ids
@@ -117,8 +117,8 @@ def schema(width: int, named: bool) -> pl.Schema:
 def lazy_frame(columns: pl.Schema, frames: Callable[[int | None], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
     """Return a lazy frame of the rows that `frames` yields.
 
-    frames: a function that yields data frames. Its argument is the maximum number of rows that are needed, or None if
-    all rows are needed.
+    frames: a function that yields data frames. The argument is the number of rows that are needed, or None if all rows
+    are needed.
     """
 
     def batches(
@@ -143,7 +143,7 @@ Result = TypeVar("Result")
 
 
 class HasCost(Protocol):
-    """A source of queries that knows how much memory each query takes."""
+    """A source of queries with a method for the memory that each query takes."""
 
     def cost(self, width: int) -> np.ndarray:
         """Return the (q,) sizes of the queries in bytes if rows have `width` features."""
@@ -187,7 +187,7 @@ def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, 
 
 
 def _docids(source: TextFile, rows: Rows) -> pl.Series:
-    """Return the document ids, "" for an absent id. Raises GradrankError if an id is not UTF-8 text."""
+    """Return the document ids. An absent id is "". Raises GradrankError if an id is not UTF-8 text."""
     lines = np.insert(rows.docids, rows.ends[1:-1], tokens.NEWLINE)
     try:
         text = lines.tobytes().decode()

@@ -33,7 +33,7 @@ class Rows:
         (n,) int64.
     docids, ends
         The concatenated bytes of the document ids (uint8), and their (n+1,) int32 offsets. The id of row i is
-        docids[ends[i]:ends[i+1]]. It is empty if the row has no id.
+        docids[ends[i]:ends[i+1]], which is empty if the row has no id.
     inc, prob
         (n,) float64, NaN if unknown.
     """
@@ -85,7 +85,7 @@ def first_row(path: Path) -> FirstRow:
 
 
 def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
-    """Read the rows of some queries. `NULL` is replaced as `missing` says.
+    """Read the rows of some queries. `NULL` is replaced according to `missing`.
 
     queries: the ascending positions of the queries in `source`.
 
@@ -131,7 +131,7 @@ def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
 
 
 def _expected(code: int, number: int, width: int, sparse: bool) -> str:
-    """Return what was expected at the position at which `scan.rows` stopped, as text for an error message.
+    """Return, as text for an error message, what was expected at the position where `scan.rows` stopped.
 
     code: the error code of `scan.rows`. number: the last feature number before that position.
     """

@@ -99,9 +99,9 @@ def heads(buffer, i, text_ids, numbers, runs):
 def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends, estimates, late):
     """Read the rows of whole lines from byte i on.
 
-    Dense rows have the features 1 to d; sparse rows may leave features out, which are 0. `NULL` becomes NaN.
+    Dense rows have the features 1 to d. Sparse rows may leave features out. Omitted features are 0. `NULL` becomes NaN.
 
-    least, spread, places: the arrays of `fixed_width_form`, for 0 features if rows are sparse.
+    least, spread, places: the result of `fixed_width_form`, called with width 0 if rows are sparse.
 
     Outputs: columns, the (d, n) float32 features, all 0 on entry if rows are sparse. labels, the (n,) int16 grades.
     docids, the concatenated bytes of the document ids, as long as the buffer. ends, the (n+1,) int32 ends of the ids in
@@ -207,8 +207,8 @@ def features(buffer, i, last, sparse, columns, row, nulls):
 def comment(buffer, i):
     """Read the comment `#docid = <id> inc = <x> prob = <p>` of a row, if there is such a comment at byte i.
 
-    Returns docid, (inc, prob), and the position after them. docid, inc and prob are each the (start, end) of a word, or
-    (-1, -1) if absent.
+    Returns docid, (inc, prob), and the position after these words. docid, inc and prob are spans: the (start, end) of a
+    word, or (-1, -1) if the word is absent.
     """
     docid, i = field(buffer, i + 1, DOCID, np.int64(5)) if buffer[i] == HASH else ((-1, -1), i)
     inc, i = field(buffer, i, INC, np.int64(3))
@@ -249,7 +249,7 @@ def fill_missing(columns, offsets, by_mean):
 
     columns: (d, n) features, changed in place. offsets: (q+1,) offsets of the queries.
 
-    LETOR's MIN files are its NULL files with missing values replaced by the lowest value. The missing values are
+    In LETOR's MIN files, the missing values of the NULL files are replaced by the lowest value. The missing values are
     language-model scores of documents without any query term, which are minus infinity in principle (Qin et al. 2010,
     section 4).
     """

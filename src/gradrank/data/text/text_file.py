@@ -34,9 +34,10 @@ class TextFile:
         The file.
     qids, rows, starts, stops
         (q,) int64 query numbers, numbers of rows per query, and byte positions. The text of query i is the bytes
-        starts[i]:stops[i]. If all queries were found, these bytes together are the whole file, with comment lines.
+        starts[i]:stops[i]. If all queries were found, the ranges together cover the whole file, including comment
+        lines.
     highest_number
-        The highest feature number, or 0 if `find_queries` was not asked for it.
+        The highest feature number, or 0 if `find_queries` was called with `numbers=False`.
     names
         The q query ids if they are text. None if the ids are whole numbers, which `qids` then contains.
     """
@@ -56,7 +57,7 @@ class TextFile:
 
     @property
     def path(self) -> Path:
-        """The path of the user's file, which messages name."""
+        """The path of the user's file, for messages."""
         return self.text.path
 
     def cost(self, width: int) -> np.ndarray:
@@ -70,7 +71,7 @@ class TextFile:
         """Read the text of some queries into a uint8 buffer that ends with a newline (see data/text/tokens.py).
 
         queries: the ascending positions of the queries. Each thread has one buffer, and the next call in the same
-        thread overwrites it, because allocating a new buffer would take longer than reading.
+        thread overwrites the buffer, because allocating a new buffer would take longer than reading.
         """
         size = int((self.stops[queries] - self.starts[queries]).sum())
         buffer = thread_buffer("text", size + 1 + tokens.SPARE)
@@ -171,10 +172,11 @@ def find_queries_of_files(texts: Sequence[PlainFile], numbers: bool) -> list[Tex
 def _heads(
     text: PlainFile, offset: int, buffer: np.ndarray, runs: np.ndarray, numbers: bool, known: dict[str, int] | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Find the runs of rows of one query in a block.
+    """Find the runs in a block. A run is a sequence of rows with the same query id.
 
-    Returns the ids, the starts within the file and the row counts of the runs, and the highest feature number (0 unless
-    `numbers`). The other arguments are those of `find_queries`; `runs` is scratch space.
+    Returns three arrays with one element per run (the query ids, the starts within the file, and the numbers of rows),
+    and the highest feature number (0 unless `numbers`). The other arguments are those of `find_queries`. `runs` is
+    scratch space.
     """
     start = 0 if offset else mark_length(buffer)
     code, position, count, highest = scan.heads(buffer, start, known is not None, numbers, runs)

@@ -1,7 +1,7 @@
 """Compiled parsing of the tokens of LETOR and SVMlight text: numbers, words and blanks.
 
-A buffer is a uint8 array that ends with a newline, at which every loop over a token stops. The buffer is a view of a
-longer array, so that up to SPARE bytes after its end may be read. The values of these bytes do not matter.
+A buffer is a uint8 array that ends with a newline. Every loop over a token stops at this newline. The buffer is a view
+of a longer array, so that up to SPARE bytes after its end may be read. The values of these bytes do not matter.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def word_at(buffer, at):
 
 @compiled()
 def eight_digits(word):
-    """Return the number that eight decimal digits form. word: one digit per byte, the last digit in the highest byte.
+    """Return the number with eight decimal digits. word: one digit per byte, with the last digit in the highest byte.
 
     Only the lower four bits of each byte count. Three multiplications combine the digits (Lemire 2021, "Number parsing
     at a gigabyte per second").
@@ -90,8 +90,8 @@ def short_decimal(buffer, at):
 def decimal(buffer, i):
     """Read a decimal number at byte i. Returns the value as float64, the position after it, and the rounding.
 
-    The rounding is EXACT if the value equals float(text). This is so if an integer up to 2^53 is multiplied or divided
-    by a power of ten up to 10^22, because the result is rounded once (Clinger 1990). The rounding is NEAR if the value
+    The rounding is EXACT if the value certainly equals float(text): an integer up to 2^53 is multiplied or divided by a
+    power of ten up to 10^22, and the result is rounded once (Clinger 1990). The rounding is NEAR if the value
     is within 4 units in the last place of float(text). It is NOT_A_NUMBER if there is no decimal number.
     """
     negative = buffer[i] == MINUS
