@@ -1,9 +1,10 @@
 """Lookup of losses and scorers by name.
 
 Each loss is one file in losses/, and each scorer is one file in scorers/. The file contains a function of the same
-name. Other packages add losses through entry points of the group `gradrank.losses`, whose values name packages with
-one file per loss. There is no other list of losses and scorers. They are imported by name and not by an import
-statement, so parameters that select a loss or scorer must declare its module in `ModelParams.modules`.
+name. Other distributions add losses through entry points of the group `gradrank.losses`. The value of such an entry
+point is the name of a package with one file per loss. There is no other list of losses and scorers. Losses and scorers
+are imported by name and not by an import statement, so parameters that select a loss or scorer must declare its module
+in `ModelParams.modules`.
 """
 
 import importlib
@@ -58,7 +59,8 @@ def find_scorer(name: str) -> Any:
 def import_from(extension: Extension, module: str = "") -> ModuleType:
     """Import the package of an extension, or its module `module`.
 
-    Raises GradrankError with the name of the distribution if the code of another distribution cannot be imported.
+    Raises GradrankError if an extension of another distribution cannot be imported. The error states the name of that
+    distribution.
     """
     name = ".".join(filter(None, [extension.package, module]))
     try:

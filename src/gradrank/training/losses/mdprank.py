@@ -27,7 +27,8 @@ def mdprank(
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). None: no noise.
+        rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). If None, no noise
+            is added.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.

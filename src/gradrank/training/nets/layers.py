@@ -66,5 +66,5 @@ class FullyConnected(torch.nn.Module):
 
 
 def array(tensor: torch.Tensor) -> np.ndarray:
-    """Return a copy of the tensor in main memory as a NumPy array."""
+    """Copy the tensor to main memory, and return the copy as a NumPy array."""
     return tensor.detach().cpu().numpy().copy()

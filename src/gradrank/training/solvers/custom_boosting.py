@@ -37,7 +37,7 @@ class WrappedBooster:
         return self.booster.model_to_string(num_iteration=num_iteration)
 
     def wrap_callback(self, callback: Callback) -> Callback:
-        """Return a callback that calls `callback`. Subclasses add what they do after each round."""
+        """Return a callback that calls `callback`. A subclass can add further work to be done after each round."""
         return callback
 
 
