@@ -1,11 +1,11 @@
 """The interface of a model.
 
 A model is one file or one folder in `gradrank/models/`, one file in `models/` of the working folder, or one file or
-folder in a package of another distribution. An entry point of the group `gradrank.models` declares such a package. The
-model file defines the parameters with their sources, and a class with the methods `fit`, `score`, `save` and `load` and
-the decorator `@register("name")`. No other file in the project needs to mention the model. Every command that checks
-params.yaml imports all model files. Therefore model files import only cheap modules at the top (NumPy and this module).
-They import torch, Numba, LightGBM and scikit-learn in `fit`, `score` and `load`.
+folder in a package of another distribution. An entry point of the group `gradrank.models` declares such a package. A
+model file defines the parameters with their sources, and the class of the model. The class has the decorator
+`@register("name")` and the methods `fit`, `score`, `save` and `load`. No other file in the project needs to mention the
+model. Every command that checks params.yaml imports all model files. Therefore model files import only cheap modules at
+the top (NumPy and this module). They import torch, Numba, LightGBM and scikit-learn in `fit`, `score` and `load`.
 """
 
 from abc import ABC, abstractmethod

@@ -89,8 +89,8 @@ def expected_value(documents, gains, measure):
 def sums_above(documents, gains, measure):
     """Return three (C + 1,) arrays with sums over each level and all higher levels.
 
-    They are the sums of the contributions to the measure before multiplication by the scale, of the numbers of
-    documents, and of the gains. The last element of each array, above the highest level, is 0.
+    The arrays are the sums of the contributions to the measure before multiplication by the scale, the sums of the
+    numbers of documents, and the sums of the gains. The last element of each array, above the highest level, is 0.
 
     documents, gains: (C,), from `by_level`.
     """
@@ -109,9 +109,9 @@ def changed_values(highest, documents, gains, sums, measure):
 
     The measures are not yet multiplied by the scale.
 
-    highest: (m,) the highest level that each change affects, or -1 if it affects none. Higher levels contribute as
-    before. documents, gains: (m, C) numbers of documents and sums of gains per level after each change. sums: the
-    result of `sums_above` before the changes.
+    highest: (m,) the highest level that each change affects, or -1 if the change affects no level. Higher levels
+    contribute as before. documents, gains: (m, C) numbers of documents and sums of gains per level after each change.
+    sums: the result of `sums_above` before the changes.
     """
     value, above, gain_above = sums
     values = np.full(len(highest), value[0])

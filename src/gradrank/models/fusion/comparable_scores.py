@@ -42,7 +42,7 @@ def min_max(scores, offsets):
 
 @compiled("f8[:], i8[:]")
 def rank(scores, offsets):
-    """Return the (n,) ranks of the documents within their queries. Low ranks are better, unlike points."""
+    """Return the (n,) ranks of the documents within their queries. Unlike points, low ranks are better."""
     out = np.empty(len(scores))
     ranked = order(scores, offsets)
     for q in range(len(offsets) - 1):
