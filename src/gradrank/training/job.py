@@ -151,7 +151,7 @@ def _fit_and_score(
 def partial_folder(out: Path) -> Iterator[FoldFolder]:
     """Yield a new folder next to `out` that only this process uses, and remove it at the end of the block.
 
-    The folder of another process is not removed, because this process could still be running. If a killed job left
+    The folder of another process is not removed, because the other process could still be running. If a killed job left
     its folder, `gradrank verify --repair` removes it.
     """
     partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))

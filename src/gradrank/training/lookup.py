@@ -29,7 +29,7 @@ def loss_names() -> list[str]:
 def loss_module(name: str) -> str:
     """Return the dotted name of the module of a loss, without importing it.
 
-    Raises GradrankError, with the most similar name, if there is no such loss.
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
     """
     modules = _loss_modules()
     if name not in modules:
@@ -40,7 +40,7 @@ def loss_module(name: str) -> str:
 def find_loss(name: str) -> LossFunction:
     """Return the loss `name`, which is the function of this name in the module of this name.
 
-    Raises GradrankError, with the most similar name, if there is no such loss.
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
     """
     return _function(loss_module(name), name)
 
@@ -48,7 +48,7 @@ def find_loss(name: str) -> LossFunction:
 def find_scorer(name: str) -> Any:
     """Return the function `name` of scorers/`name`.py.
 
-    Raises GradrankError, with the most similar name, if there is no such file.
+    Raises GradrankError if there is no such file. The error suggests the most similar name.
     """
     names = _names(importlib.import_module(SCORERS))
     if name not in names:

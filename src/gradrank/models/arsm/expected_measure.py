@@ -17,9 +17,9 @@ class Measure(NamedTuple):
     """A ranking measure of the form scale * sum over ranks of discount * gain. Larger values are better.
 
     gain: (n,) float64 gains of the documents. scale: (q,) float64 factors of the queries. cumulated: float64 array in
-    which element r is the sum of the discounts of the first r ranks; its length is that of the longest query + 1.
-    cutoff: the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and
-    the term of a rank is multiplied by the number of relevant documents down to this rank.
+    which element r is the sum of the discounts of the first r ranks; r runs up to the length of the longest query. cutoff:
+    the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and the
+    term of a rank is multiplied by the number of relevant documents down to this rank.
     """
 
     gain: np.ndarray
@@ -138,8 +138,8 @@ def term(n, gain, above, gain_above, measure):
     if the document at rank a+i is relevant, the expected number of relevant documents down to this rank is
     G_above + 1 + (i - 1)(G - 1)/(n - 1) (McSherry & Najork 2008).
 
-    n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all
-    higher levels. gain_above: G_above, the sum of their gains.
+    n: number of documents of the level. gain: G, the sum of the gains of these documents. above: a, the number of
+    documents of all higher levels. gain_above: G_above, the sum of the gains of the documents of all higher levels.
     """
     if gain <= 0.0:
         return 0.0

@@ -88,7 +88,7 @@ def _stumps(
     """
     from gradrank.models.frank.fidelity import cut_sums, loss_with
 
-    # If the terms of a sum cancel, a rounding error remains, which must not count as the weight of a pair.
+    # If the terms of a sum cancel, a rounding error remains. This error must not count as the weight of a pair.
     sums = cut_sums(codes, pairs.better, pairs.worse, weights, cuts)
     right, wrong = np.where(sums > 1e-12 * weights.sum(), sums, 0.0)
     lowered = (np.sqrt(right) - np.sqrt(wrong)) ** 2

@@ -20,7 +20,8 @@ def mdprank(
 
     pi_t is the probability that the document at rank t is drawn from the documents at ranks t, ..., n. The return is
     G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k), where y_(k) is the grade at rank k. The gradient treats the returns as
-    constants; its expectation is the gradient of -DCG. The rewards are discounted only by DCG. Time per query:
+    constants. The expectation of this gradient is the gradient of the expected -DCG. The rewards are discounted only by
+    DCG. Time per query:
     O(n log n).
 
     Args:

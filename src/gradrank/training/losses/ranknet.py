@@ -58,8 +58,8 @@ def ranknet(
 def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
     """Return the (n,) second derivatives of RankNet's cost with respect to the scores, at equal scores and sigma 1.
 
-    The derivative of a document is one quarter of its number of pairs. If the pairs have weights, it is one quarter of
-    their total weight. The arguments are those of `ranknet`.
+    The derivative of a document is one quarter of its number of pairs. If the pairs have weights, the derivative is one
+    quarter of the total weight of the document's pairs. The arguments are those of `ranknet`.
     """
     if isinstance(labels, Pairs):
         sums = [np.bincount(rows, labels.weight, offsets[-1]) for rows in (labels.better, labels.worse)]

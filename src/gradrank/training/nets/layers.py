@@ -50,7 +50,7 @@ class FullyConnected(torch.nn.Module):
         return self.maps[-1](x)
 
     def export(self, inputs: Inputs) -> Net:
-        """Return a Net with copies of the current weights. Batch norms are merged into its linear maps."""
+        """Return a Net with copies of the current weights. Batch norms are merged into the linear maps of the Net."""
         weights = [array(layer.weight).T.copy() for layer in self.maps]
         biases = [array(layer.bias) for layer in self.maps]
         gains, shifts = [], []

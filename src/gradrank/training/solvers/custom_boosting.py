@@ -1,7 +1,8 @@
 """Boosted trees that wrap LightGBM's booster to change its training.
 
 CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not contain. BestModelBooster stores the
-complete model of the best round. It is needed for boosting modes in which later rounds change earlier trees.
+complete model of the best round. The complete model is needed for boosting modes in which later rounds change earlier
+trees.
 """
 
 from collections.abc import Callable
