@@ -18,8 +18,8 @@ class Measure(NamedTuple):
 
     gain: (n,) float64 gains of the documents. scale: (q,) float64 factors of the queries. cumulated: float64 array in
     which element r is the sum of the discounts of the first r ranks; r runs up to the length of the longest query.
-    cutoff: the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and the
-    term of a rank is multiplied by the number of relevant documents down to this rank.
+    cutoff: the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and
+    the term of a rank is multiplied by the number of relevant documents down to this rank.
     """
 
     gain: np.ndarray
