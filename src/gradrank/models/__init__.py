@@ -1,7 +1,8 @@
-"""The models, each in one file or one folder. gradrank.training.model describes what such a file defines.
+"""The models, each in one file or one folder. gradrank.training.model describes what a model file defines.
 
-The package can be called: `gradrank.models()` returns the table of all models, and `gradrank.models("lambdamart")` that
-of a model's parameters. A function of this name in `gradrank` would be replaced by this package when it is imported.
+The package can be called: `gradrank.models()` returns the table of all models, and `gradrank.models("lambdamart")`
+returns the table of the parameters of one model. A function of this name in `gradrank` would be replaced by this
+package when the package is imported.
 
 >>> import gradrank
 >>> gradrank.models().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)

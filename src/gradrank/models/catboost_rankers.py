@@ -66,7 +66,7 @@ class YetiRank(Model[CatBoostParams]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback) -> Self:
-        """Train all trees, then keep the number of trees that is best on validation.
+        """Train all trees, then keep only the first trees, up to the number that is best on validation.
 
         Early stopping is not used, because CatBoost supports it only for CatBoost's own measures. Raises GradrankError
         if CatBoost reports an error.
@@ -103,7 +103,7 @@ class YetiRank(Model[CatBoostParams]):
 
     def save(self, folder: Path) -> None:
         metadata = self.trees.get_metadata()
-        for key in ("model_guid", "train_finish_time"):  # differ between two trainings with the same result
+        for key in ("model_guid", "train_finish_time"):  # these entries differ between equal trainings
             metadata[key] = ""
         with atomic(folder / "trees.cbm") as partial:
             self.trees.save_model(str(partial), format="cbm")

@@ -1,7 +1,7 @@
 """DASALC (Qin et al. 2021): a net with self-attention over the list, on log-transformed features, with softmax loss.
 
-The scorer is gradrank.training.scorers.dasalc. Its layers are smaller than in the paper, because the collections here
-are smaller.
+The scorer is gradrank.training.scorers.dasalc. Its layers are smaller than in the paper, because the collections of
+this project are smaller.
 """
 
 from typing import Annotated, Literal

@@ -1,7 +1,8 @@
 """Neural rankers with losses on single documents: ordinal regression, and the squared error between score and grade.
 
 The losses, their sources and their equations are in gradrank.training.losses. Each ranker is a net trained by AdamW
-with the settings that all neural rankers share (gradrank.training.nets.net_params), not as in its paper.
+with the settings that all neural rankers share (gradrank.training.nets.net_params). The papers use other models and
+other training methods.
 """
 
 from gradrank.training.model import register

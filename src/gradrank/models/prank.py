@@ -3,12 +3,13 @@
 The three models rank by w . phi(x):
   prank            phi(x) = the features
   prank_quadratic  phi(x) = the features and all their products x_i x_j, i <= j
-  prank_kernel     the phi(x) of the kernel K(x, z) = (x . z + coef0)^2: that of prank_quadratic, but with the products
-                   of two different features scaled by sqrt(2), the features by sqrt(2 coef0), and a constant coef0
+  prank_kernel     phi(x) = the features times sqrt(2 coef0), the products x_i x_j, i <= j, and the constant coef0;
+                   products of two different features are multiplied by sqrt(2). This is the phi(x) of the kernel
+                   K(x, z) = (x . z + coef0)^2
 
-The kernel model is stored as the equivalent (d+1, d+1) matrix, not as a list of support documents. This is exact. A
-score then costs O(d^2). With support documents it would cost O(d) for each of them, and real collections have tens of
-thousands.
+The kernel model is stored as the equivalent (d+1, d+1) matrix, not as a list of support documents. This is exact. With
+the matrix, a score costs O(d^2). With a list, a score would cost O(d) per support document, and on real collections
+there are tens of thousands of support documents.
 
 The model deviates from the paper in one way: the documents are not presented query by query, but in a random order that
 is drawn in each epoch.

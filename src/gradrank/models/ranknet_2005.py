@@ -1,4 +1,4 @@
-"""RankNet trained as in its paper (Burges et al. 2005): plain gradient descent with a learning rate that is halved.
+"""RankNet trained as in its paper (Burges et al. 2005): plain gradient descent with a decreasing learning rate.
 
 By default, the training takes one step per pair, as in the paper. With `updates: query`, it takes one step per query,
 along the sum of the gradients of the pairs of the query. This needs only one backward pass per document (Burges, Ragno

@@ -7,8 +7,8 @@ documents of one query with different grades:
   ranksvm_l1_dual   R = |w|^2/2, hinge loss as in RankSVM-Struct, dual coordinate descent (Hsieh et al. 2008)
   ranksvm_sparse    R = |w|_1, squared hinge loss, proximal Newton (Yuan, Ho & Lin 2012)
 
-If a user's file gives a pair the probability P, the pair counts as two preferences: the stated one with weight P and
-the reverse one with weight 1 - P. C is selected on validation.
+If a user's file gives a pair the probability P, the pair counts as two preferences: the stated preference with weight
+P, and the reverse preference with weight 1 - P. C is selected on validation.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class RankSVMDualParams(RankSVMParams):
 
 
 @register("ranksvm")
-class RankSVM(Model[Any]):  # the structural SVMs derive from it, with parameters of their own
+class RankSVM(Model[Any]):  # the structural SVMs derive from this class and have other parameters
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True

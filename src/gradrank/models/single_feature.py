@@ -34,8 +34,8 @@ class SingleFeature(Model[SingleFeatureParams]):
     ) -> Self:
         """Return the model whose feature and direction have the best validation measure. The training part is not used.
 
-        If several are equally good, the first feature and the descending order are selected. The callback is called
-        once per feature and direction.
+        If several models are equally good, the model with the first feature is returned; of its two directions,
+        descending order is preferred. The callback is called once per feature and direction.
         """
         models = (cls(feature, sign) for feature in range(vali.features.shape[1]) for sign in (1, -1))
         # The history contains the number of the feature, from 1 as in LETOR files. It is negative if low values rank

@@ -1,4 +1,4 @@
-"""Selection of the best epoch, boosting round or grid point on the validation part, shared by all models."""
+"""Selection of the best epoch, boosting round or grid point on the validation part, for all models."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ def _report(
     criteria: Mapping[str, Criterion],
     select_by: str,
 ) -> float:
-    """Pass the values of a step to `callback` and return its value of `select_by`."""
+    """Pass the values of a step to `callback`, and return the value of `select_by` for this step."""
     kept, loss, scores, reported = candidate
     if scores is None:
         scores = kept.score(vali.features, vali.offsets)

@@ -15,7 +15,8 @@ from gradrank.training.score_checks import InvalidScores
 def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelParams]:
     """Return the class of the model `model` and its checked parameters. Missing parameters have their defaults.
 
-    Raises GradrankError if the model is unknown, a package that it needs is not installed, or a parameter is invalid.
+    Raises GradrankError if the model is unknown, a package that the model needs is not installed, or a parameter is
+    invalid.
     """
     cls = get_model(model)
     require(*cls.requires, extra=cls.extra, needed_by=model)

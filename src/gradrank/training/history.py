@@ -32,7 +32,7 @@ class History:
         self.frame().write_parquet(path)
 
     def frame(self) -> "pl.DataFrame":
-        """Return the column `step`, then one column per value. Missing values are null."""
+        """Return a frame with the column `step` and one column per value. Missing values are null."""
         import polars as pl
 
         names = list(dict.fromkeys(key for row in self.rows for key in row if key != "step"))

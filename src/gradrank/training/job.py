@@ -45,13 +45,14 @@ def train(
 ) -> None:
     """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
-    fold: number of the fold, from 1. params: parameters of the model; the others have their defaults. seed: seed of
-    the study. pairs: folder of the stored pairs. members: results/<dataset> with the trained members, for a model that
-    combines the scores of other models. code: digest of the code that trains the model, for spec.json.
+    fold: number of the fold, from 1. params: parameters of the model. Missing parameters have their defaults.
+    seed: seed of the study. pairs: folder of the stored pairs. members: the folder results/<dataset> with the trained
+    members, for a model that combines the scores of other models. code: digest of the training code, which is stored in
+    spec.json.
 
     The job writes model/, scores.parquet (splits train, vali and test), history.parquet, timing.json and, last,
-    spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the data cannot be trained on, a
-    member is not trained, or the model returns invalid scores.
+    spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the model cannot be trained on
+    the data, a member is not trained, or the model returns invalid scores.
     """
     started = time.perf_counter()
     cls, resolved = resolve(model, params)
@@ -86,7 +87,7 @@ def train(
 
 
 def _check_no_missing_values(data: Path, meta: Mapping[str, Any], model: str) -> None:
-    """Raise GradrankError if a feature has missing values; the model cannot handle them."""
+    """Raise GradrankError if a feature has missing values. Called for models that do not accept missing values."""
     for feature, rows in meta.get("missing_values", {}).items():
         name = f" ({meta['names'][int(feature[1:]) - 1]!r})" if "names" in meta else ""
         capable = ", ".join(name for name, cls in models().items() if cls.takes_missing)
@@ -150,7 +151,7 @@ def _fit_and_score(
 def partial_folder(out: Path) -> Iterator[FoldFolder]:
     """Yield a new folder next to `out` that only this process uses, and remove it at the end of the block.
 
-    The folder of another process is not removed, because this process could still be running. If a killed job left
+    The folder of another process is not removed, because the other process could still be running. If a killed job left
     its folder, `gradrank verify --repair` removes it.
     """
     partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
@@ -180,7 +181,7 @@ def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Pa
 
 
 def publish(partial: FoldFolder, out: FoldFolder) -> None:
-    """Move the contents of the finished folder `partial` into `out`, which may exist; spec.json is moved last.
+    """Move the contents of the finished folder `partial` into `out`, which may already exist. Move spec.json last.
 
     If `out` already contains the same result, nothing is moved. This happens if a job of a killed run ends after the
     job that replaced it.
@@ -215,7 +216,7 @@ def _write_timing(folder: FoldFolder, started: float, fit_seconds: float, scorin
 
 
 def reproducible_files(fold: FoldFolder) -> list[Path]:
-    """Return all files in the folder of a fold except timing.json. If two jobs are equal, these files are equal."""
+    """Return all files in the folder of a fold except timing.json. Equal jobs write equal files."""
     return [path for path in fold.folder.rglob("*") if path.is_file() and path != fold.timing_path]
 
 
@@ -231,12 +232,12 @@ def _inputs(data: Path, pairs: Path | None, members: Mapping[str, FoldFolder]) -
 
 
 def _versions(cls: type[Model], params: ModelParams) -> dict[str, str]:
-    """Return the versions of Python, of gradrank, and of its dependencies that are imported. The keys are names.
+    """Return a dict from name to version for Python, gradrank, and all imported dependencies of gradrank.
 
-    If the model or the loss is from another distribution, its version is included.
+    If the model or the loss belongs to another distribution, the version of that distribution is included.
 
-    Build tags ("+cpu", "+cu130") are removed, because on one processor all builds of a version compute the same
-    numbers.
+    Build tags ("+cpu", "+cu130") are removed, because all builds of a version compute the same numbers on the same
+    processor.
     """
     requirements = (re.match(r"[\w-]+", requirement) for requirement in requires("gradrank") or ())
     declared = (name[0].replace("-", "_") for name in requirements if name is not None)

@@ -1,9 +1,10 @@
 """Lookup of losses and scorers by name.
 
 Each loss is one file in losses/, and each scorer is one file in scorers/. The file contains a function of the same
-name. Other packages add losses through entry points of the group `gradrank.losses`, whose values name packages with
-one file per loss. There is no other list of losses and scorers. They are imported by name and not by an import
-statement, so parameters that select a loss or scorer must declare its module in `ModelParams.modules`.
+name. Other distributions add losses through entry points of the group `gradrank.losses`. The value of such an entry
+point is the name of a package with one file per loss. There is no other list of losses and scorers. Losses and scorers
+are imported by name and not by an import statement, so parameters that select a loss or scorer must declare its module
+in `ModelParams.modules`.
 """
 
 import importlib
@@ -28,7 +29,7 @@ def loss_names() -> list[str]:
 def loss_module(name: str) -> str:
     """Return the dotted name of the module of a loss, without importing it.
 
-    Raises GradrankError, with the most similar name, if there is no such loss.
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
     """
     modules = _loss_modules()
     if name not in modules:
@@ -39,7 +40,7 @@ def loss_module(name: str) -> str:
 def find_loss(name: str) -> LossFunction:
     """Return the loss `name`, which is the function of this name in the module of this name.
 
-    Raises GradrankError, with the most similar name, if there is no such loss.
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
     """
     return _function(loss_module(name), name)
 
@@ -47,7 +48,7 @@ def find_loss(name: str) -> LossFunction:
 def find_scorer(name: str) -> Any:
     """Return the function `name` of scorers/`name`.py.
 
-    Raises GradrankError, with the most similar name, if there is no such file.
+    Raises GradrankError if there is no such file. The error suggests the most similar name.
     """
     names = _names(importlib.import_module(SCORERS))
     if name not in names:
@@ -58,7 +59,8 @@ def find_scorer(name: str) -> Any:
 def import_from(extension: Extension, module: str = "") -> ModuleType:
     """Import the package of an extension, or its module `module`.
 
-    Raises GradrankError with the name of the distribution if the code of another distribution cannot be imported.
+    Raises GradrankError if an extension of another distribution cannot be imported. The error states the name of that
+    distribution.
     """
     name = ".".join(filter(None, [extension.package, module]))
     try:

@@ -6,7 +6,7 @@ A loss is a function `loss(scores, labels, offsets, *, rng=None, **settings) -> 
     labels: (n,) integer grades.
     offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
     rng: NumPy generator for losses that draw random numbers.
-    settings: keyword arguments of the loss. Their defaults are those of its paper.
+    settings: keyword arguments of the loss. Their defaults are the values of the loss's paper.
     cost: float, the sum over all queries.
     gradient: float64 derivatives of the cost with respect to the scores. It has the shape of the scores.
 
@@ -26,10 +26,10 @@ Loss = Callable[..., tuple[float, np.ndarray]]
 class LossFunction:
     """A wrapper that gives all losses the same interface.
 
-    It accepts `rng` even if the loss draws no random numbers, and converts the scores to contiguous float64.
+    The wrapper accepts `rng` even if the loss draws no random numbers, and converts the scores to contiguous float64.
     outputs: function from the (n,) grades of the training part to K, the number of outputs per document. on_pairs:
     whether the loss also accepts `gradrank.data.pairs.Pairs` in place of the grades. Such a loss has the keyword
-    `ties`; if it is True, two documents of equal grades form a pair, too.
+    `ties`. If `ties` is True, two documents of equal grades also form a pair.
     """
 
     def __init__(self, function: Loss, outputs: Callable[[np.ndarray], int], on_pairs: bool) -> None:

@@ -25,7 +25,7 @@ def trained_members(
 
     If a member was trained with several seeds, its fold with the seed of the job is returned. folder:
     results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's stored
-    collection. Raises GradrankError without a `folder`, or if a member is not trained, or a member was trained on a
+    collection. Raises GradrankError if `folder` is None, if a member is not trained, or if a member was trained on a
     different fold or on different data.
     """
     if folder is None:
@@ -42,7 +42,7 @@ def trained_members(
             raise GradrankError(f"{fold.folder}: a member of {spec['model']} that is not trained. Fix: {command}")
         member_spec = fold.spec()
         expected = {key: spec[key] for key in ("fold", "data_sha256")}
-        if model in models():  # otherwise it is a variant, whose name need not begin with a model
+        if model in models():  # else the member is a variant whose name does not begin with a model
             expected["model"] = model
         for key, value in expected.items():
             if member_spec[key] != value:
@@ -53,9 +53,9 @@ def trained_members(
 
 
 def _seed_fold(method: MethodFolder, number: int, seed: int) -> FoldFolder:
-    """Return fold<k>/seed<s>/ if it belongs to the same training as fold<k>/ with a different seed, else fold<k>/.
+    """Return fold<k>/seed<s>/ if it differs from the training of fold<k>/ only in the seed, else fold<k>/.
 
-    Two folds belong to the same training if their model, parameters and data are equal.
+    The model, the parameters and the data of both must be equal.
     """
     first, further = method.fold(number), method.fold(number, seed)
     if not (first.finished and further.finished) or first.spec()["seed"] == seed:
@@ -97,5 +97,5 @@ def copy_members(members: dict[str, FoldFolder], fold: FoldFolder) -> None:
 
 
 def copied_members(fold: FoldFolder) -> list[FoldFolder]:
-    """Return the members that `copy_members` copied into `fold`, in their order."""
+    """Return the members that `copy_members` copied into `fold`, in the same order."""
     return list(takewhile(lambda member: member.finished, map(fold.member, count(1))))

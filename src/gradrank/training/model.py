@@ -1,11 +1,11 @@
 """The interface of a model.
 
 A model is one file or one folder in `gradrank/models/`, one file in `models/` of the working folder, or one file or
-folder in a package of another distribution, which an entry point of the group `gradrank.models` names. It defines
-parameters with their sources, the methods `fit`, `score`, `save` and `load`, and has the decorator `@register("name")`.
-No other file in the project needs to name the model. Every command that checks params.yaml imports all model files.
-Therefore model files import only cheap modules at the top (NumPy and this module). They import torch, Numba, LightGBM
-and scikit-learn in `fit`, `score` and `load`.
+folder in a package of another distribution. An entry point of the group `gradrank.models` declares such a package. A
+model file defines the parameters with their sources, and the class of the model. The class has the decorator
+`@register("name")` and the methods `fit`, `score`, `save` and `load`. No other file in the project needs to mention the
+model. Every command that checks params.yaml imports all model files. Therefore model files import only cheap modules at
+the top (NumPy and this module). They import torch, Numba, LightGBM and scikit-learn in `fit`, `score` and `load`.
 """
 
 from abc import ABC, abstractmethod
@@ -30,8 +30,8 @@ class ModelParams(BaseModel):
     def modules(self) -> tuple[str, ...]:
         """Return the names of modules that the parameters select by name, such as the module of a loss.
 
-        The model is retrained if one of these modules changes. They must be listed, because no import statement leads
-        to them. A subclass adds its own modules to those of `super().modules()`.
+        The model is retrained if one of these modules changes. These modules must be listed, because no import
+        statement leads to them. A subclass adds its own modules to those of `super().modules()`.
         """
         return ()
 
@@ -82,7 +82,7 @@ class Model(ABC, Generic[P]):
 
     @classmethod
     def members(cls, params: P) -> tuple[str, ...]:
-        """Return the names of the member models whose scores are this model's features, one column each.
+        """Return the names of the member models whose scores are this model's features. Each member is one column.
 
         The tuple is empty if the model uses the features of the data set.
         """
@@ -96,7 +96,7 @@ class Model(ABC, Generic[P]):
     @classmethod
     @abstractmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """Train on `train`, select on `vali`, and return the model. Equal arguments give equal bytes in `save`."""
+        """Train on `train`, select on `vali`, and return the model. With equal arguments, `save` writes equal bytes."""
 
     @property
     def scores_whole_queries(self) -> bool:

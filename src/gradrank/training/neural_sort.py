@@ -7,7 +7,7 @@ from gradrank.base.compiled import compiled
 
 @compiled()
 def soft_sort(scores, ranks, temperature):
-    """Return the (ranks, n) soft permutation matrix of a descending sort of the scores of one query.
+    """Return the (ranks, n) soft permutation matrix that sorts the scores of one query in descending order.
 
     Row r, from 1, contains the probabilities of the documents at rank r:
     softmax_j(((n + 1 - 2r) s_j - sum_k |s_j - s_k|) / temperature). The matrix tends to the permutation matrix of the

@@ -1,8 +1,8 @@
 """The registry of models, which finds model classes by name.
 
-Packages that contain models are entry points of the group `gradrank.models`, so this module does not name them in
-import statements. Commands and jobs also find the models in the files of the folder `models/` of the working folder.
-Other programs find them only after they call `gradrank.base.extensions.use_own_models`.
+Packages that contain models are entry points of the group `gradrank.models`, so this module needs no import statements
+for such packages. Commands and jobs also find the user's models in the folder `models/` of the working folder. Other
+programs find the user's models only after a call of `gradrank.base.extensions.use_own_models`.
 """
 
 import importlib
@@ -66,7 +66,7 @@ def _module_names(extension: Extension) -> list[str]:
 
 
 def _is_added(own: Path) -> bool:
-    """Add the folder `own` to the package of models. Return False if it already is the folder of this package."""
+    """Add the folder `own` to the package of models. Return False if `own` already is the folder of this package."""
     package = importlib.import_module(OWN_PACKAGE)
     if own.samefile(package.__path__[0]):
         return False
@@ -124,7 +124,10 @@ def _import_declaring(name: str) -> None:
 
 
 def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
-    """Return the names of the modules that determine the training of `cls`; the modules they import count, too."""
+    """Return the names of the modules that determine the training of `cls`.
+
+    Modules that these modules import also determine the training, but are not listed.
+    """
     return cls.__module__, *params.modules()
 
 

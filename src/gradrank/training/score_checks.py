@@ -14,8 +14,8 @@ class InvalidScores(GradrankError):
 def check_scores(scores: Any, rows: int, source: str) -> np.ndarray:
     """Return the scores of a model for `rows` documents as a (rows,) float64 array.
 
-    source: origin of the scores; the error message begins with it. Raises InvalidScores if the scores do not have the
-    shape (rows,), are not real numbers, or are not finite.
+    source: origin of the scores; the error message begins with this text. Raises InvalidScores if the scores do not
+    have the shape (rows,), are not real numbers, or are not finite.
     """
     try:
         array = np.asarray(scores)

@@ -43,7 +43,7 @@ class Criterion:
             self.best = self._gained(self._gain(labels[self._ranked(labels)[0]]))
 
     def mean(self, scores: np.ndarray) -> float:
-        """Return the mean over queries for (n,) scores under the convention `letor4_expected`. Higher is better.
+        """Return the mean of the criterion over queries under the convention `letor4_expected`. Higher is better.
 
         Raises InvalidScores if the scores are invalid.
         """
@@ -76,9 +76,9 @@ class Criterion:
     def _ranked(self, scores: np.ndarray, in_file_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the (n,) row numbers by descending score within each query, and the groups of equal scores.
 
-        The groups are the (g,) positions at which they begin. in_file_order: whether documents with equal scores keep
-        the order of the file; otherwise their order is arbitrary. The rows are sorted first by score, and then by
-        query with a stable radix sort. These are the two fastest sorts of NumPy.
+        The groups are returned as the (g,) positions of their first rows. in_file_order: whether documents with equal
+        scores keep the order of the file; otherwise their order is arbitrary. The rows are sorted first by score, and
+        then by query with a stable radix sort. These are the two fastest sorts of NumPy.
         """
         falling = np.negative(scores, dtype=np.float64)
         rows = ascending(falling)

@@ -40,7 +40,7 @@ class TrainedFold:
 
     @classmethod
     def load(cls, fold: Path | str) -> "TrainedFold":
-        """Load a fold: results/<dataset>/<model>/fold<k>, or any folder with its spec.json and model/.
+        """Load a fold: results/<dataset>/<model>/fold<k>, or any other folder with the spec.json and model/ of a fold.
 
         Raises GradrankError if the folder is not a trained fold, is damaged or was edited.
         """
@@ -75,8 +75,8 @@ class TrainedFold:
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
 
-        Raises GradrankError for a feature that is not finite, and if the model returns invalid scores. A missing value
-        (nan) is allowed if the model accepts missing values.
+        Raises GradrankError if a feature is not finite, or if the model returns invalid scores. A missing value (nan)
+        is allowed if the model accepts missing values.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.members:
@@ -91,7 +91,7 @@ class TrainedFold:
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:
-        """Return (n,) scores of a table whose columns have the names of the training features; called by MLflow.
+        """Return the (n,) scores of a table whose columns have the names of the training features. MLflow calls it.
 
         A table without a column of query ids counts as one query. Raises GradrankError for missing or malformed
         columns.
@@ -101,7 +101,7 @@ class TrainedFold:
 
 
 def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "polars.DataFrame":
-    """Return the table as a Polars table without its index."""
+    """Return the table as a Polars table. The index of a pandas table is dropped."""
     import polars as pl
 
     if isinstance(table, pl.DataFrame):

@@ -29,9 +29,9 @@ def with_pairs_to_order(train: Collection, model: str) -> Collection:
 def queries_to_order(train: Collection, model: str) -> np.ndarray:
     """Return a (q,) mask of the queries that have a pair.
 
-    If the user has a file of pairs, its pairs count. Otherwise, a pair consists of two documents of different grades
-    or, if `train.ties`, of any two documents. model: name for error messages. Raises GradrankError if there is no
-    query, or if no pair prefers one of its two documents.
+    If the user gives a file of pairs, the pairs in this file count. Otherwise, a pair consists of two documents of
+    different grades or, if `train.ties`, of any two documents. model: name for error messages. Raises GradrankError if
+    there is no query, or if no pair prefers one of its two documents.
     """
     source = train.pair_source
     if source is None or not source.given:

@@ -1,6 +1,6 @@
 """Choices that are taken from a different collection.
 
-They are needed for a collection that is evaluated only once, because nothing may be tuned on it.
+Such choices are needed for a collection that is evaluated only once, because nothing may be tuned on that collection.
 """
 
 from collections.abc import Iterable

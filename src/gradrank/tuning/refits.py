@@ -29,9 +29,9 @@ def refit(
     """Train the configurations of `fold`/choice.json on fold `number` of `data`, with seeds 1 to `seeds` per tuner.
 
     Each run is a training job that writes its results below contest.run(tuner, seed). At the end, refits.json is
-    written. It contains the SHA-256 of the spec.json of each run, which in turn contains the checksums of the results.
-    If an earlier call was interrupted, its finished runs are reused only if the choice, the data, the pairs, the seed
-    and `code` are unchanged.
+    written. For each run, refits.json contains the SHA-256 of spec.json. The file spec.json contains the checksums of
+    the results. If an earlier call was interrupted, its finished runs are reused only if the choice, the data, the
+    pairs, the seed and `code` are unchanged.
 
     seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored pairs.
     code: digest of the training code.
@@ -66,7 +66,7 @@ def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
 
 
 def run_seed(seed: int, tuner: int, number: int) -> int:
-    """Return the random seed of the run with the seed number `number` of a tuner.
+    """Return the random seed of one run of a tuner. number: number of the run's seed, from 1.
 
     seed: the seed of the contest, from which the random seed is derived.
     """

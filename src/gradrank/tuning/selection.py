@@ -1,7 +1,7 @@
 """Selection of a configuration by its validation NDCG@10.
 
 The selected configurations are called choices. They are written to choice.json before any test part is scored. There is
-one choice per tuner, which is an independent random search.
+one choice per tuner. A tuner is an independent random search.
 """
 
 import hashlib
@@ -53,8 +53,8 @@ class SelectedConfiguration:
 def select(fold: TunedFold) -> SelectedConfiguration:
     """Write choice.json of a tuned fold and return its content.
 
-    For each tuner, the trial with the highest validation NDCG@10 is selected. If several trials have it, the first is
-    selected.
+    For each tuner, the trial with the highest validation NDCG@10 is selected. If several trials have the highest value,
+    the first of them is selected.
 
     Raises GradrankError if `fold` has no trials.parquet or if every configuration of a tuner failed.
     """

@@ -1,9 +1,9 @@
-"""The configurations of a model that are tried.
+"""The configurations of a model that `gradrank tune` tries.
 
 Configuration 0 has the parameters of the paper or library. The other configurations are drawn from the search space of
 the model. A draw depends only on the seed of the run, the data set, the model, the tuner (one of several independent
-random searches) and the number of the configuration. It is therefore the same on every fold and for every number of
-trials, and does not depend on the results of other trials.
+random searches) and the number of the configuration. The draw is therefore the same on every fold and for every number
+of trials, and does not depend on the results of other trials.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,7 +114,10 @@ def _choices(cls: type[Model]) -> Iterator[tuple[str, Any]]:
 
 
 def _as_list(cls: type[Model], name: str, value: Any) -> Any:
-    """Return a parameter value as JSON has it. A sequence becomes a list, and a grid value a list with one element."""
+    """Return a parameter value as in JSON.
+
+    A sequence becomes a list. A single value of a grid becomes a list with one element.
+    """
     is_single = not isinstance(value, Sequence) or isinstance(value, str)
     if not is_single:
         return list(value)

@@ -55,7 +55,7 @@ class Plan:
     among: tuple[str, ...] = ()
 
     def numbers(self, cls: type[Model]) -> list[tuple[int, int]]:
-        """Return the tuner and the number of the trial for every configuration."""
+        """Return the number of the tuner and the number of the trial for every configuration."""
         count = count_configurations(cls, self.trials)
         return [(tuner, trial) for tuner in range(1, self.tuners + 1) for trial in range(count)]
 
@@ -194,7 +194,7 @@ def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int,
 def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
     """Return the mean of a measure over the validation queries, under the convention `letor4`.
 
-    Unlike in that convention, NDCG@k of a query with n < k documents is NDCG@n, so that such queries have a value.
+    There is one difference from this convention: NDCG@k of a query with n < k documents is NDCG@n instead of 0.
     """
     return fsum(Criterion(measure, vali.labels, vali.offsets).per_query(scores)) / max(vali.queries, 1)
 

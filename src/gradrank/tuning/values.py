@@ -1,4 +1,4 @@
-"""Tables with the metric values per test query of a contest."""
+"""Tables of a contest with the metric values of each test query."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,8 +24,8 @@ def values_table(
 
     The columns are those of `about`, then `qid`, then one column per metric.
 
-    judged: the grades and query ids of the documents. scores: (n,), one per document. about: the values of constant
-    columns by name.
+    judged: the grades and query ids of the documents. scores: (n,), one per document. about: name and value of each
+    constant column.
     """
     import polars as pl
 

@@ -1,7 +1,7 @@
 """ARSM-L2R (Dadaneh, Boluki, Zhou & Qian 2020): a net that is trained directly on a ranking measure.
 
-For each document, the net returns the probabilities of a number of levels. In training, a level is drawn per document,
-and documents are ranked by level. The measure need not be differentiable, because ARSM estimates the gradient of the
+For each document, the net returns the probabilities of several levels. In training, a level is drawn per document, and
+documents are ranked by level. The measure need not be differentiable, because ARSM estimates the gradient of the
 expected measure from the drawn levels. The defaults deviate from the paper to make the training more stable (see
 ARSMParams).
 """
@@ -34,8 +34,8 @@ class ARSMParams(ModelParams):
     """The parameters of ARSM-L2R. With the defaults, the training is more stable than with the settings of the paper.
 
     The settings that the paper states are `learning_rate: 0.0001, discount: standard, entropy: 0, draws: 1,
-    averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`. They are the variant `arsm_paper` of the study `arsm` in
-    params.yaml.
+    averaged: 0, least_steps: 1, epochs: 2000, patience: 2000`. These settings are the variant `arsm_paper` of the study
+    `arsm` in params.yaml.
     """
 
     levels: int = param(20, "C (the paper, experiments)", ge=2, le=255)

@@ -17,7 +17,7 @@ class Measure(NamedTuple):
     """A ranking measure of the form scale * sum over ranks of discount * gain. Larger values are better.
 
     gain: (n,) float64 gains of the documents. scale: (q,) float64 factors of the queries. cumulated: float64 array in
-    which element r is the sum of the discounts of the first r ranks; its length is that of the longest query + 1.
+    which element r is the sum of the discounts of the first r ranks; r runs up to the length of the longest query.
     cutoff: the discount is 0 after this rank. precision: if True, the measure is AP. Then the discount is 1 / rank, and
     the term of a rank is multiplied by the number of relevant documents down to this rank.
     """
@@ -89,8 +89,8 @@ def expected_value(documents, gains, measure):
 def sums_above(documents, gains, measure):
     """Return three (C + 1,) arrays with sums over each level and all higher levels.
 
-    They are the sums of the contributions to the measure before multiplication by the scale, of the numbers of
-    documents, and of the gains. The last element of each array, above the highest level, is 0.
+    The arrays are the sums of the contributions to the measure before multiplication by the scale, the sums of the
+    numbers of documents, and the sums of the gains. The last element of each array, above the highest level, is 0.
 
     documents, gains: (C,), from `by_level`.
     """
@@ -109,9 +109,9 @@ def changed_values(highest, documents, gains, sums, measure):
 
     The measures are not yet multiplied by the scale.
 
-    highest: (m,) the highest level that each change affects, or -1 if it affects none. Higher levels contribute as
-    before. documents, gains: (m, C) numbers of documents and sums of gains per level after each change. sums: the
-    result of `sums_above` before the changes.
+    highest: (m,) the highest level that each change affects, or -1 if the change affects no level. Higher levels
+    contribute as before. documents, gains: (m, C) numbers of documents and sums of gains per level after each change.
+    sums: the result of `sums_above` before the changes.
     """
     value, above, gain_above = sums
     values = np.full(len(highest), value[0])
@@ -138,8 +138,8 @@ def term(n, gain, above, gain_above, measure):
     if the document at rank a+i is relevant, the expected number of relevant documents down to this rank is
     G_above + 1 + (i - 1)(G - 1)/(n - 1) (McSherry & Najork 2008).
 
-    n: number of documents of the level. gain: G, the sum of their gains. above: a, the number of documents of all
-    higher levels. gain_above: G_above, the sum of their gains.
+    n: number of documents of the level. gain: G, the sum of the gains of these documents. above: a, the number of
+    documents of all higher levels. gain_above: G_above, the sum of the gains of the documents of all higher levels.
     """
     if gain <= 0.0:
         return 0.0

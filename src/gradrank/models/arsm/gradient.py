@@ -80,9 +80,9 @@ def swapped_values(phi, log_pi, gain, measure):
     """Return the symmetric (C, C) matrix of the measures of one query after each swap.
 
     Element (c, k) is the measure of the levels z^(c<->k), not yet multiplied by the scale. On the diagonal it is the
-    measure of the drawn levels z. The histogram of the drawn levels is computed only once. For each swap, it is updated
-    for the documents whose level changes, about one in eight. Only the levels up to the highest changed level are then
-    evaluated again.
+    measure of the drawn levels z. The histogram of the drawn levels is computed only once. For each swap, the histogram
+    is updated for the documents whose level changes, about one document in eight. Only the levels up to the highest
+    changed level are then evaluated again.
 
     phi, log_pi: (n, C). gain: (n,).
     """

@@ -1,4 +1,7 @@
-"""A net with one hidden tanh layer in NumPy. At this size it is as fast as torch, which takes a second to import."""
+"""A net with one hidden tanh layer in NumPy.
+
+For a net of this size, NumPy is as fast as torch. Importing torch takes a second.
+"""
 
 import numpy as np
 

@@ -44,8 +44,8 @@ def climb(
     """Yield the weights and the mean of the training measure after each pass.
 
     A pass visits the weights in random order. For each weight it tries all steps in both directions, and the value 0.
-    If the best of these improves the measure, the weight is changed. The weights are then scaled to |w|_1 = 1, which
-    does not change the ranking.
+    If the best of these values improves the measure, the weight is set to this value. The weights are then scaled to
+    |w|_1 = 1, which does not change the ranking.
 
     weights: (d,) initial weights, changed in place. columns: (d, n) float64 features. rng: source of the order of the
     weights.

@@ -20,7 +20,7 @@ from gradrank.training.training_queries import queries_to_order
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs
 
-CANDIDATES = 10  # stumps per round whose loss is computed; the most promising one nearly always has the smallest
+CANDIDATES = 10  # stumps per round whose loss is computed; the most promising stump nearly always has the smallest loss
 
 
 class FRankParams(ModelParams):
@@ -40,10 +40,11 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     section 4.2; not checked against the paper).
 
     Computing the loss of one stump takes a pass over all pairs. The paper computes it for every stump. Here it is
-    computed only for the best cuts of the CANDIDATES best features. Cuts and features are ranked by
+    computed only for the best cut of each of the CANDIDATES best features. Cuts and features are ranked by
     (sqrt W_right - sqrt W_wrong)^2, the decrease of an exponential loss with the same weights.
 
-    A pair with target P counts as two preferences: the stated one with weight P and the reverse one with weight 1 - P.
+    A pair with target P counts as two preferences: the stated preference with weight P, and the reverse preference with
+    weight 1 - P.
     """
     from gradrank.models.frank.fidelity import pair_weights
 
@@ -87,7 +88,7 @@ def _stumps(
     """
     from gradrank.models.frank.fidelity import cut_sums, loss_with
 
-    # If the terms of a sum cancel, a rounding error remains, which must not count as the weight of a pair.
+    # If the terms of a sum cancel, a rounding error remains. This error must not count as the weight of a pair.
     sums = cut_sums(codes, pairs.better, pairs.worse, weights, cuts)
     right, wrong = np.where(sums > 1e-12 * weights.sum(), sums, 0.0)
     lowered = (np.sqrt(right) - np.sqrt(wrong)) ** 2

@@ -32,7 +32,8 @@ def pair_weights(differences, shares):
 def cut_sums(codes, better, worse, weights, cuts):
     """Return the (2, d, cuts) sums of W over the pairs that each stump 1[code > cut] orders.
 
-    The first row has the pairs that are ordered correctly, the second row those that are ordered incorrectly.
+    The first (d, cuts) array has the sums over the correctly ordered pairs, and the second array has the sums over the
+    incorrectly ordered pairs.
 
     codes: (d, n) uint16, from 0 to `cuts`. better, worse: (p,) rows; pairs with the same better document are adjacent.
     weights: (p,) W.
@@ -75,9 +76,9 @@ def loss_with(odds, shares, better, worse, row, cut, alpha):
 
     odds: (p,) e^-H. shares: (p,) D. better, worse: (p,) row numbers. row: (n,) codes of the feature of the stump.
     """
-    factors = np.array(
-        [np.exp(alpha), 1.0, np.exp(-alpha)]
-    )  # factors of the odds if only the worse document, both or neither, or only the better one is above the cut
+    # The factors of the odds if only the worse document is above the cut, if both documents or neither are, and if only
+    # the better document is.
+    factors = np.array([np.exp(alpha), 1.0, np.exp(-alpha)])
     loss = 0.0
     for i in range(len(odds)):
         above = (1 if row[better[i]] > cut else 0) - (1 if row[worse[i]] > cut else 0)

@@ -163,7 +163,7 @@ class CombMNZParams(FusionParams):
 
 @register("combmnz")
 class CombMNZ(Fusion[CombMNZParams]):
-    """A fusion that multiplies the sum of points by the number of members that give the document points."""
+    """A fusion that multiplies the sum of points by the number of members that give points to the document."""
 
     Params = CombMNZParams
     summary = "CombMNZ: CombSUM times the number of models that list the document (Fox & Shaw 1994, Lee 1997)"

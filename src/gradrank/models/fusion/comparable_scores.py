@@ -1,8 +1,8 @@
 """Functions that convert the scores of a model to points, so that different models are comparable within a query.
 
-The functions `z_score` and `min_max` use the scores, the others only the ranks. Each function has the arguments
-`scores`, (n,) float64, and `offsets`, (q+1,) int64 offsets of contiguous queries. It returns (n,) points. Higher points
-are better. Ranks are counted from 1, and documents with equal scores share the mean of their ranks.
+The functions `z_score` and `min_max` use the scores. The other functions use only the ranks. Each function has the
+arguments `scores`, (n,) float64, and `offsets`, (q+1,) int64 offsets of contiguous queries. It returns (n,) points.
+Higher points are better. Ranks are counted from 1, and documents with equal scores share the mean of their ranks.
 """
 
 import numpy as np
@@ -42,7 +42,7 @@ def min_max(scores, offsets):
 
 @compiled("f8[:], i8[:]")
 def rank(scores, offsets):
-    """Return the (n,) ranks of the documents within their queries. Low ranks are better, unlike points."""
+    """Return the (n,) ranks of the documents within their queries. Unlike points, low ranks are better."""
     out = np.empty(len(scores))
     ranked = order(scores, offsets)
     for q in range(len(offsets) - 1):

@@ -3,8 +3,8 @@
 The crucial pairs are the pairs of documents of one query with different grades. RankBoost gives the pair of a better
 document b and a worse document w the weight D(b, w) = tau(b, w) exp(s_w - s_b). The exponential is a product of one
 factor per document. If the documents of a query are sorted by grade, sums of D over all worse (or all better) documents
-can be computed as running sums. The potentials, and the strongest stump with one histogram per feature, therefore cost
-O(n d) instead of O(pairs * thresholds).
+can be computed as running sums. Therefore it costs only O(n d) instead of O(pairs * thresholds) to compute the
+potentials and, with one histogram per feature, the strongest stump.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 
 def pair_weighting(labels: np.ndarray, offsets: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return `base` and `slope` of the pair weights tau = base + slope * gap, each a (q,) array with a value per query.
+    """Return the (q,) arrays `base` and `slope` of the pair weights tau = base + slope * gap.
 
-    gap is the difference between the grades of the pair.
+    Both have one value per query. gap is the difference between the grades of the pair.
 
     labels: (n,) grades; every query has at least two different grades. kind: `uniform` for tau = 1, or `ndcg_beta` for
     tau = gap / DCG_beta(ideal) (Jin et al. 2018).
@@ -53,7 +53,8 @@ def potentials(scores, labels, offsets, base, slope):
             np.zeros(n + 1),
             np.zeros(n + 1),
         )  # sums of rise and of grade * rise over document i and all later documents
-        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)  # the same with fall, over the earlier documents
+        # higher, higher_graded: sums of fall and of grade * fall over all documents before document i
+        higher, higher_graded = np.zeros(n + 1), np.zeros(n + 1)
         for i in range(n):
             higher[i + 1] = higher[i] + fall[i]
             higher_graded[i + 1] = higher_graded[i] + grades[i] * fall[i]

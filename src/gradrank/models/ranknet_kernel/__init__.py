@@ -2,8 +2,8 @@
 
 The penalty l2/2 |f|_H^2 is added to the cost. In the paper, the sum over i includes all training documents. Here it
 includes only a sample of them, the landmarks (the Nystroem method, see gradrank.models.ranknet_kernel.nystroem). The
-saved model contains the landmarks. They are standardised training documents, so the licence of the data covers the
-model.
+saved model contains the landmarks. The landmarks are standardised training documents, so the licence of the data covers
+the model.
 """
 
 import dataclasses

@@ -15,8 +15,8 @@ from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.training.solvers.matrix_vector import transposed_times
 
-SPANNED = 1e-6  # a landmark is dropped if the rest of its K(x, x) that the others do not explain is below this share
-BLOCK = 64  # documents per matrix product; a constant, so that the values of a document do not depend on the others
+SPANNED = 1e-6  # a landmark is dropped if less than this share of its K(x, x) is unexplained by the other landmarks
+BLOCK = 64  # documents per matrix product; constant, so that the values of a document do not depend on other documents
 SAMPLED = 2  # documents per landmark in the sample from which the second derivative of the cost is computed
 
 
@@ -67,8 +67,9 @@ class Kernel:
 def independent(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that are independent under the kernel, and a Cholesky factor of their kernel matrix.
 
-    The rows are (r, d), a subset of the (m, d) rows. The factor R is (r, r) and lower triangular, with K = R R^T. The
-    pivoted factorisation stops when only rounding errors remain. Therefore no ridge is needed if rows are duplicates.
+    The returned rows are (r, d), a subset of the (m, d) rows. The factor R is (r, r) and lower triangular, with
+    K = R R^T. The pivoted factorisation stops when only rounding errors remain. Therefore no ridge is needed if rows
+    are duplicates.
 
     Raises GradrankError if values of the kernel overflow.
     """

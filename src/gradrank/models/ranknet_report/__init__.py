@@ -5,10 +5,11 @@ gives the probability p_ij = sigmoid(g(x_i - x_j)). Such a net is not antisymmet
 directions. P_ij = (p_ij + 1 - p_ji) / 2 then satisfies P_ij + P_ji = 1. With `reading: siamese`,
 P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005.
 
-With `scoring: row_sums`, as in the report, the score of document i of a query is the sum over j of P_ij. It depends on
-all documents of the query. With `scoring: plain`, the score depends only on the document. For a siamese net it is f(x).
-For a difference net it is (g(x) - g(-x)) / 2 on standardised x: the logit of the pair of the document and the mean
-document, averaged over both directions. For a siamese net, both settings give the same ranking.
+With `scoring: row_sums`, as in the report, the score of document i of a query is the sum over j of P_ij. This score
+depends on all documents of the query. With `scoring: plain`, the score depends only on the document. For a siamese net,
+this score is f(x). For a difference net, this score is (g(x) - g(-x)) / 2 on standardised x: the logit of the pair of
+the document and the mean document, averaged over both directions. For a siamese net, both settings give the same
+ranking.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """A ReLU net on pairs of documents, trained by binary cross-entropy and Adam in NumPy.
 
-A training step consists of a few small matrix products. With torch, a step takes three times as long, and the import
-takes a second.
+A training step consists of a few small matrix products. With torch, a step takes three times as long, and importing
+torch takes a second.
 """
 
 from collections.abc import Iterator, Sequence

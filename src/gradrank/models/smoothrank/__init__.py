@@ -44,7 +44,10 @@ class SmoothRankParams(RegressionParams, AnnealingParams):
 
 @register("smoothrank")
 class SmoothRank(Regression[SmoothRankParams]):
-    """A linear ranker whose training starts at the weights of a regression. `l2` penalises the distance from them."""
+    """A linear ranker whose training starts at the weights of a regression.
+
+    `l2` penalises the distance from these weights.
+    """
 
     Params = SmoothRankParams
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"

@@ -1,10 +1,10 @@
 """The method of cutting planes, which minimises |w|^2 / 2 + C R(w).
 
-R must be convex and not negative, and a function must return its values and subgradients. The problem is the one-slack
-form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010). R is approximated from below
-by the maximum of its tangent planes. Each step replaces R by this maximum, solves the dual of the resulting small
-quadratic program, and adds the tangent plane at the solution. The planes do not depend on C, so all values of C share
-them.
+R must be convex and not negative. The caller gives a function that returns the values and the subgradients of R. The
+problem is the one-slack form of structural support vector machines (Joachims, Finley & Yu 2009; Teo et al. 2010). R is
+approximated from below by the maximum of its tangent planes. Each step replaces R by this maximum, solves the dual of
+the resulting small quadratic program, and adds the tangent plane at the solution. The planes do not depend on C, so all
+values of C share them.
 """
 
 from collections.abc import Callable

@@ -17,8 +17,8 @@ def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[
     """Return the sum over pairs with y_i > y_j of 1 - sqrt(P_ij), and its gradient with respect to the scores.
 
     Both documents of a pair belong to one query. P_ij = sig(s_i - s_j), where sig is the logistic function. The cost of
-    a pair is the fidelity loss 1 - sqrt(P t) - sqrt((1 - P)(1 - t)) for the target t = 1, and is at most 1. Time per
-    query: O(n^2).
+    a pair is the fidelity loss 1 - sqrt(P t) - sqrt((1 - P)(1 - t)) for the target t = 1. This cost is at most 1. Time
+    per query: O(n^2).
 
     Args:
         scores: (n,) float64.

@@ -1,4 +1,4 @@
-"""LambdaLoss (Wang et al. 2018): RankNet's cost with weighted pairs, which makes it a bound on a ranking metric.
+"""LambdaLoss (Wang et al. 2018): RankNet's cost with pair weights that make the cost a bound on a ranking metric.
 
 Source: Wang et al. 2018, The LambdaLoss Framework for Ranking Metric Optimization.
 """
@@ -91,7 +91,7 @@ def _weight(kind, grade, other_grade, share, other_share, place, other_place, di
     """Return the weight w_ij of a document i and another document j.
 
     kind: position of the weighting in WEIGHTINGS. grade, share, place: grade, normalised gain and rank (from 0) of i;
-    the names with `other_` are those of j.
+    the arguments that begin with `other_` describe j.
     """
     if kind == 0:
         return share * discount[place]

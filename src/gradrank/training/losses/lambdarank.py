@@ -31,8 +31,8 @@ def lambdarank(
 ) -> tuple[float, np.ndarray]:
     """Return the sum over pairs of |dNDCG_ij| ln(1 + e^(-sigma (s_i - s_j))), and its gradient.
 
-    The pairs are those of two documents of one query with y_i > y_j. |dNDCG_ij| is the change of NDCG if documents i
-    and j exchange their ranks by score. The gradient treats these weights as constants, so it consists of LambdaRank's
+    Each pair consists of two documents of one query with y_i > y_j. |dNDCG_ij| is the change of NDCG if documents i and
+    j exchange their ranks by score. The gradient treats these weights as constants, so it consists of LambdaRank's
     lambdas (Burges 2010, section 4). Time per query: O(n^2).
 
     Args:
@@ -50,7 +50,7 @@ def lambdarank(
 
 
 def normalize_by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the (n,) gradient after the division of each query's part by the sum of its absolute values.
+    """Return the (n,) gradient, in which each query's part is divided by the sum of the absolute values of this part.
 
     All queries then have the same influence, whatever their number of pairs. A part that is zero stays zero. LightGBM's
     parameter lambdarank_norm has the same purpose.

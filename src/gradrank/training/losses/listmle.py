@@ -29,7 +29,8 @@ def listmle(
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator that shuffles documents of equal grades (Xia et al. 2008). None: they keep the order of the rows.
+        rng: generator that shuffles documents of equal grades (Xia et al. 2008). If None, documents of equal grades
+            keep the order of the rows.
         positions: whether w_r is proportional to 2^(n-r) - 1, with sum 1 (Lan et al. 2014). Otherwise w_r = 1.
 
     Returns:

@@ -20,14 +20,16 @@ def mdprank(
 
     pi_t is the probability that the document at rank t is drawn from the documents at ranks t, ..., n. The return is
     G_t = sum_{k>=t} (2^y_(k) - 1) / log2(1 + k), where y_(k) is the grade at rank k. The gradient treats the returns as
-    constants; its expectation is the gradient of -DCG. The rewards are discounted only by DCG. Time per query:
+    constants. The expectation of this gradient is the gradient of the expected -DCG. The rewards are discounted only by
+    DCG. Time per query:
     O(n log n).
 
     Args:
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). None: no noise.
+        rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). If None, no noise
+            is added.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.

@@ -31,7 +31,8 @@ def pairwise_hinge(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
 def _violations(scores, labels, offsets, ranked):
     """Return the cost and its (n,) gradient; see `pairwise_hinge`.
 
-    The ranking of each query is scanned twice per grade. A second position, one margin ahead or behind, moves along.
+    The ranking of each query is scanned twice per grade. During a scan, a second position moves along, one margin ahead
+    of or behind the first position.
     """
     cost = 0.0
     gradient = np.zeros(len(scores))
@@ -39,7 +40,7 @@ def _violations(scores, labels, offsets, ranked):
         rows = ranked[offsets[q] : offsets[q + 1]]
         n = len(rows)
         for grade in np.unique(labels[rows]):
-            at, count, total = 0, 0, 0.0  # over documents of lower grades with scores above s_i - 1
+            at, count, total = 0, 0, 0.0  # count, total: over the documents of lower grades with scores above s_i - 1
             for place in range(n):
                 i = rows[place]
                 if labels[i] != grade:
@@ -51,7 +52,7 @@ def _violations(scores, labels, offsets, ranked):
                     at += 1
                 cost += count * (1.0 - scores[i]) + total
                 gradient[i] -= count
-            at, count = n - 1, 0  # over documents of this grade with scores below s_j + 1
+            at, count = n - 1, 0  # count: over the documents of this grade with scores below s_j + 1
             for place in range(n - 1, -1, -1):
                 j = rows[place]
                 if labels[j] >= grade:

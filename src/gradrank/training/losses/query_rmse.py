@@ -1,4 +1,4 @@
-"""Squared error after the best constant is added to the scores of each query. The order does not depend on it.
+"""Squared error after the best constant is added to the scores of each query. This constant does not change the order.
 
 Source: QueryRMSE of CatBoost (without its mean and square root).
 """

@@ -35,16 +35,16 @@ def ranknet(
 ) -> tuple[float, np.ndarray]:
     """Return the sum over pairs of w_ij [-t_ij o_ij + ln(1 + e^o_ij)], and its gradient with respect to the scores.
 
-    o_ij = sigma (s_i - s_j). If `labels` are grades, the pairs are those of two documents of one query with y_i > y_j,
-    with target t_ij = 1 and weight w_ij = 1. The gradient consists of the lambdas. Time per query: O(n^2).
+    o_ij = sigma (s_i - s_j). If `labels` are grades, each pair consists of two documents of one query with y_i > y_j.
+    The target is t_ij = 1, and the weight is w_ij = 1. The gradient consists of the lambdas. Time per query: O(n^2).
 
     Args:
         scores: (n,) float64.
         labels: (n,) integer grades, or the Pairs with their targets and weights.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         sigma: scale of score differences.
-        ties: whether two documents of equal grades form a pair with target 1/2 (Burges et al. 2005, section 5). It has
-            no effect on Pairs.
+        ties: whether two documents of equal grades form a pair with target 1/2 (Burges et al. 2005, section 5). This
+            setting has no effect if `labels` are Pairs.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
@@ -58,8 +58,8 @@ def ranknet(
 def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: bool = False) -> np.ndarray:
     """Return the (n,) second derivatives of RankNet's cost with respect to the scores, at equal scores and sigma 1.
 
-    The derivative of a document is one quarter of its number of pairs. If the pairs have weights, it is one quarter of
-    their total weight. The arguments are those of `ranknet`.
+    The derivative of a document is one quarter of its number of pairs. If the pairs have weights, the derivative is one
+    quarter of the total weight of the document's pairs. The arguments are those of `ranknet`.
     """
     if isinstance(labels, Pairs):
         sums = [np.bincount(rows, labels.weight, offsets[-1]) for rows in (labels.better, labels.worse)]
@@ -74,7 +74,7 @@ def ranknet_curvature(labels: np.ndarray | Pairs, offsets: np.ndarray, ties: boo
 def graded_cost(scores, labels, offsets, sigma, ties):
     """Return RankNet's cost and its (n,) gradient for grades; see `ranknet`.
 
-    Each query is computed by odds or pair by pair, whichever suits its size and its range of scores.
+    The cost of a query is computed by odds or pair by pair, depending on its number of documents and range of scores.
     """
     cost = 0.0
     gradient = np.zeros(len(scores))
@@ -103,8 +103,8 @@ def accumulate_by_odds(scores, labels, sigma, gradient):
 
     The odds of a document are a = e^(sigma s). The worse document j ranks above i with probability a_j / (a_i + a_j),
     and the cost of the pair is ln(1 + a_j / a_i). This needs one exponential per document and one division per pair.
-    The factors 1 + a_j / a_i of many pairs are multiplied, as many as float64 allows, and one logarithm is taken of the
-    product. The documents are sorted by grade, so the documents of lower grades are contiguous.
+    The factors 1 + a_j / a_i of as many pairs as float64 allows are multiplied, and one logarithm of the product is
+    taken. The documents are sorted by grade, so the documents of lower grades are contiguous.
     """
     grades, top = 0, scores[0]
     for i in range(len(scores)):
@@ -119,7 +119,7 @@ def accumulate_by_odds(scores, labels, sigma, gradient):
         place = below[grade] + filled[grade]
         rows[place], odds[place] = row, np.exp(sigma * (scores[row] - top))
         filled[grade] += 1
-    # The logarithm of a factor is less than this divisor; the logarithm of the largest float64 is 709.7.
+    # The divisor is an upper bound of the logarithm of a factor. The logarithm of the largest float64 is 709.7.
     together = int(690.0 / (sigma * value_range(scores) + 0.7))
     cost = 0.0
     for i in range(len(scores)):
@@ -143,7 +143,7 @@ def accumulate_by_odds(scores, labels, sigma, gradient):
 def accumulate_by_pairs(scores, labels, q, offsets, sigma, ties, weights, gradient):
     """Return the cost of query q, computed pair by pair, and add its derivatives to `gradient`.
 
-    ties: whether pairs of equal grades count. weights: SwapWeights of losses/lambdarank.py; None: all weights are 1.
+    ties: whether pairs of equal grades count. weights: SwapWeights of losses/lambdarank.py. If None, all weights are 1.
     """
     cost = 0.0
     for first in range(offsets[q], offsets[q + 1]):

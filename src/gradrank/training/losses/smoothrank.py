@@ -1,4 +1,4 @@
-"""SmoothRank (Chapelle & Wu 2010): NDCG in which documents with similar scores share each rank.
+"""SmoothRank (Chapelle & Wu 2010): NDCG in which documents with similar scores share a rank.
 
 Source: Chapelle & Wu 2010, Gradient descent optimization of smoothed information retrieval metrics. The formula was not
 checked against the text of the paper. Tests confirm its limit and compare its gradient with finite differences. The

@@ -87,7 +87,7 @@ def rank_distributions(scores, j, scale, ranks):
 
 @compiled()
 def _add_gradient(scores, j, scale, ranks, values, gradient):
-    """Add the gradient of -sum_r p_j(r) values_r with respect to the scores to `gradient`.
+    """Add to `gradient` the gradient of -sum_r p_j(r) values_r with respect to the scores.
 
     The recursion of `rank_distributions` is differentiated in reverse order.
     """

@@ -1,6 +1,6 @@
 """YetiRank (Gulin et al. 2011) with the weights of YetiLoss (Lyzhin et al. 2023).
 
-The pairs are documents at neighbouring ranks after noise was added to the scores.
+Each pair consists of the documents at two neighbouring ranks after noise was added to the scores.
 
 Sources: Gulin et al. 2011, Winning The Transfer Learning Track of Yahoo!'s Learning To Rank Challenge with YetiRank;
 Lyzhin et al. 2023, Which Tricks are Important for Learning to Rank?
@@ -32,7 +32,8 @@ def yeti(
 
     A noisy order sorts the documents by s + ln(u / (1 - u)), where u is uniform in (0, 1). For each rank r, i is the
     better and j the worse of the documents at ranks r and r + 1, if their grades differ. The weight w_r is the change
-    of the measure if the two documents exchange ranks. The gradient treats it as a constant:
+    of the measure if the two documents exchange ranks. The gradient treats w_r as a constant. The weights are, by
+    measure:
 
         ndcg: |G_i - G_j| |1/D(r) - 1/D(r + 1)|, with the gains G = (2^y - 1) / IDCG@cutoff and D(r) = log2(1 + r);
             1/D is 0 beyond the cutoff

@@ -1,4 +1,4 @@
-"""A trained attention scorer as NumPy arrays, which scores, saves and loads without torch.
+"""A trained attention scorer, stored as NumPy arrays. Scoring, saving and loading do not need torch.
 
 Layers that process each document separately are computed as in Net: in float32, and in an order that depends only on
 the document. Sums over the documents of a query are computed in float64. So equal documents of a query have exactly
@@ -17,7 +17,7 @@ from gradrank.base.files import atomic
 from gradrank.training.nets.net import Net, affine, combine_outputs, layer_norm, log1p, standardised
 
 ROWS = 1 << 14  # maximum rows per block of whole queries, unless a single query is longer
-NET_PREFIX = "tower."  # prefix of the names of the arrays of `AttentionNet.net` in files
+NET_PREFIX = "tower."  # in files, the array names of `AttentionNet.net` have this prefix
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def load_net(path: Path) -> Net | AttentionNet:
 
 @compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")
 def attend(query, key, value, offsets, heads):
-    """Return the (n, width) float32 outputs of attention, for each document over all documents of its query.
+    """Return the (n, width) float32 outputs of attention from each document to all documents of its query.
 
     Each head uses its own width / heads columns. The output of a head for document i is the mean of the values of the
     documents j, with the weights softmax_j(query_i . key_j / sqrt(width / heads)).

@@ -1,4 +1,4 @@
-"""The device on which torch trains, which the parameter `device` of a model selects: the CPU or an NVIDIA GPU.
+"""The device on which torch trains: the CPU or an NVIDIA GPU. A model's parameter `device` selects the device.
 
 Torch is imported inside the functions, because every command that lists the models imports this file.
 """

@@ -85,7 +85,7 @@ class ListScorer(Scorer):
     """A scorer whose outputs depend on all documents of a query. Its batches contain queries of similar length."""
 
     def padding(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding:
-        """Return the layout of the queries with the (q+1,) `offsets` within `rows`. If None, `rows` are one query."""
+        """Return the layout of the queries with the (q+1,) `offsets` within `rows`. If None, all rows are one query."""
         offsets = np.array([0, len(rows)]) if offsets is None else offsets
         return ListPadding.of(offsets, self.inputs.features.device)
 
@@ -93,7 +93,8 @@ class ListScorer(Scorer):
         """Return the batches of an epoch in random order. Each batch is an array of query numbers.
 
         The queries of a batch have similar lengths, and queries of equal length are in random order. A batch has at
-        most `batch_queries` queries. Unless it is a single query, queries x longest x longest is at most CELLS.
+        most `batch_queries` queries. Unless a batch is a single query, queries x longest x longest is at most CELLS,
+        where `longest` is the length of the longest query of the batch.
         """
         sizes = np.diff(offsets)
         queries = shuffle.permutation(len(sizes))

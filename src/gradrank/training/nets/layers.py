@@ -50,7 +50,7 @@ class FullyConnected(torch.nn.Module):
         return self.maps[-1](x)
 
     def export(self, inputs: Inputs) -> Net:
-        """Return a Net with copies of the current weights. Batch norms are merged into its linear maps."""
+        """Return a Net with copies of the current weights. Batch norms are merged into the linear maps of the Net."""
         weights = [array(layer.weight).T.copy() for layer in self.maps]
         biases = [array(layer.bias) for layer in self.maps]
         gains, shifts = [], []
@@ -66,5 +66,5 @@ class FullyConnected(torch.nn.Module):
 
 
 def array(tensor: torch.Tensor) -> np.ndarray:
-    """Return a copy of the tensor in main memory as a NumPy array."""
+    """Copy the tensor to main memory, and return the copy as a NumPy array."""
     return tensor.detach().cpu().numpy().copy()

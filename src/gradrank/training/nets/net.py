@@ -1,4 +1,4 @@
-"""A trained feed-forward net as NumPy arrays, which scores, saves and loads without torch.
+"""A trained feed-forward net, stored as NumPy arrays. Scoring, saving and loading do not need torch.
 
 There are two reasons not to score with torch. Importing torch takes about one second. And the last bit of a BLAS
 product can depend on the position of the row in the batch. Here, the output for a document depends only on its
@@ -60,7 +60,7 @@ class Net:
         return combine_outputs(self.outputs(features))
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Return all arrays. The keys are their names in the file."""
+        """Return all arrays. The keys are the names of the arrays in the file."""
         lists = {"weights": self.weights, "biases": self.biases, "gains": self.gains, "shifts": self.shifts}
         named = {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
@@ -109,7 +109,10 @@ def combine_outputs(outputs: np.ndarray) -> np.ndarray:
 
 
 def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
-    """Return sign(x) ln(1 + |x|), clipped to +-limit (Qin et al. 2021), for (n, d) features x. If None, return x."""
+    """Return sign(x) ln(1 + |x|), clipped to +-limit, for (n, d) features x. If `limit` is None, return x.
+
+    Source: Qin et al. 2021.
+    """
     if limit is None:
         return features
     return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)

@@ -2,7 +2,7 @@
 
 A neural ranker is a few lines in gradrank/models: parameters with the defaults of its paper, a summary and a search
 space. The loss and the scorer are parameters, and all combinations are valid. If `loss` is not the default loss of the
-model, the settings of the loss are those of its own paper.
+model, the settings of the loss are those of the loss's own paper.
 """
 
 from functools import partial
@@ -72,7 +72,8 @@ class NeuralRanker(NetRanker[N]):
     def bound_loss(cls, params: N) -> Loss:
         """Return the loss that `params` selects.
 
-        If it is the default loss of the model, its settings are taken from `params`. Otherwise it has its own defaults.
+        If this loss is the default loss of the model, its settings are taken from `params`. Otherwise, the loss has the
+        default settings of its own paper.
         """
         function = find_loss(params.loss)
         if params.loss != cls.Params.model_fields["loss"].default:

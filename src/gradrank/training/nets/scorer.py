@@ -1,7 +1,7 @@
-"""The interface of scorers during training with torch. Also their inputs, dropout and noise.
+"""The interface of scorers during training with torch, and the inputs, the dropout and the noise of scorers.
 
-For each scorer, gradrank.training.scorers has a module with a function `name(inputs, params, outputs, seed)`, which
-creates the scorer. A trained scorer is exported as NumPy arrays.
+Each scorer has a module in gradrank.training.scorers. The function with the name of this module creates the scorer; its
+arguments are (inputs, params, outputs, seed). A trained scorer is exported as NumPy arrays.
 """
 
 from abc import ABC, abstractmethod

@@ -38,10 +38,10 @@ def train_net(
 ) -> Any:
     """Return the exported scorer after the first epoch with the highest `select_by` on `vali`.
 
-    Each step computes the loss of a batch of at most `batch_queries` queries. Its gradient with respect to the outputs
-    is divided by the number of queries in the batch, and propagated backward once. The labels of the loss are
-    `train.targets`, which are grades or pairs. Features are standardised by the mean and standard deviation of the
-    training part.
+    Each step computes the loss of a batch of at most `batch_queries` queries. The gradient of the loss with respect to
+    the outputs is divided by the number of queries in the batch, and then propagated backward once. The labels of the
+    loss are `train.targets`, which are grades or pairs. Features are standardised by the mean and standard deviation of
+    the training part.
 
     seed: seed of the initial weights, the order of the queries, and the random numbers of the loss and the scorer.
     outputs: number of outputs per document that the loss requires. Raises GradrankError if scores are not finite or the
@@ -123,5 +123,5 @@ def create_scorer(
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the documents of `queries`, query by query, and their (q+1,) offsets in these rows."""
+    """Return the row numbers of the documents of `queries`, and the (q+1,) offsets of the queries within these rows."""
     return row_ranges(offsets[:-1][queries], offsets[1:][queries])

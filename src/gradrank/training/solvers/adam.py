@@ -23,7 +23,7 @@ class Adam:
         self.second = [np.zeros_like(p) for p in parameters]
 
     def step(self, gradients: list[np.ndarray]) -> None:
-        """Change the parameters in place by one step. gradients: one array per parameter, with its shape."""
+        """Change the parameters in place by one step. gradients: one array per parameter, with the same shape."""
         self.steps += 1
         biases = np.float32(1.0 - 0.9**self.steps), np.float32(1.0 - 0.999**self.steps)
         for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):

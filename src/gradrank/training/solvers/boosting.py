@@ -1,4 +1,4 @@
-"""Gradient boosting with LightGBM, with bit-identical results and gradrank's selection on validation.
+"""Gradient boosting with LightGBM. The results are bit-identical, and gradrank selects the best round on validation.
 
 LightGBM is imported inside the functions, because every command that lists the models imports this file.
 """
@@ -39,7 +39,7 @@ LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in
 
 
 class BoostingParams(ModelParams):
-    """The parameters of trees, sampling and early stopping. LightGBM's parameters have the same names here."""
+    """The parameters of trees, sampling and early stopping. Parameters of LightGBM have LightGBM's names."""
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
     num_leaves: int = param(15, RECIPE, ge=2, le=131_072)  # 131,072 is LightGBM's maximum

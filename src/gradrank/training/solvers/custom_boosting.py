@@ -1,7 +1,8 @@
 """Boosted trees that wrap LightGBM's booster to change its training.
 
 CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not contain. BestModelBooster stores the
-complete model of the best round. It is needed for boosting modes in which later rounds change earlier trees.
+complete model of the best round. The complete model is needed for boosting modes in which later rounds change earlier
+trees.
 """
 
 from collections.abc import Callable
@@ -37,7 +38,7 @@ class WrappedBooster:
         return self.booster.model_to_string(num_iteration=num_iteration)
 
     def wrap_callback(self, callback: Callback) -> Callback:
-        """Return a callback that calls `callback`. Subclasses add what they do after each round."""
+        """Return a callback that calls `callback`. A subclass can add further work to be done after each round."""
         return callback
 
 

@@ -41,11 +41,12 @@ def l2_path(
     """Yield the (d,) float64 weights w and their cost for each l2 in `grid`, in descending order of l2.
 
     The weights minimise cost(Xw) / cost(0) + l2/2 |w|^2, where X = (features - mean) / scale. The minimum is found by
-    L-BFGS (Liu & Nocedal 1989), starting from the weights of the previous l2. The yielded cost is the first term. Its
-    denominator is the cost of zero scores, which makes the same grid suitable for all losses and sizes of data.
+    L-BFGS (Liu & Nocedal 1989), starting from the weights of the previous l2. The yielded cost is the first term. The
+    denominator cost(0) is the cost of zero scores. Because of this denominator, the same grid is suitable for all
+    losses and sizes of data.
 
-    X is not stored, because it would need more memory, in float64, than all other data. X should be standardised,
-    because the penalty is the same for all weights.
+    X is not stored, because X in float64 would need more memory than all other data. X should be standardised, because
+    the penalty is the same for all weights.
 
     features: (n, d) float32. mean: (d,) or a number. scale: (d,) or a number. labels: the labels of the loss. loss:
     function of (scores, labels, offsets) that returns the cost and its (n,) gradient. The cost of zero scores must be

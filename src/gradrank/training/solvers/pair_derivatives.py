@@ -2,8 +2,8 @@
 
 The cost of a pair is w ln(1 + e^-o) with o = sigma (s_better - s_worse). The weight w depends on the order of the
 scores, but the derivatives treat it as a constant. Let p = sig(o), where sig is the logistic function. The first
-derivative with respect to the better score is -sigma w (1 - p), and with respect to the worse score it is the negative
-of this. The second derivative with respect to each of the two scores is sigma^2 w p (1 - p).
+derivative with respect to the better score is -sigma w (1 - p), and the first derivative with respect to the worse
+score is sigma w (1 - p). The second derivative with respect to each of the two scores is sigma^2 w p (1 - p).
 
 These are the lambdas of LightGBM (Burges 2010, section 7) and the derivatives of CatBoost's PairLogit. The first
 derivatives equal the gradients of losses/lambdaloss.py and losses/yeti.py up to a constant factor. If logistic noise is

@@ -1,4 +1,4 @@
-"""Gradient descent for RankNet with a net of one or two layers, with one step per query or one step per pair.
+"""Gradient descent for RankNet on a net of one or two layers. It takes one step per query or one step per pair.
 
 The steps are compiled loops, because each step is too small for the overhead of torch.
 """

@@ -1,9 +1,9 @@
 """Compiled online updates of PRank (Crammer & Singer 2002).
 
-They update one linear or quadratic PRank, or a committee of linear PRanks. There are k grades and k - 1 ascending
-thresholds b_1 <= ... <= b_{k-1}. In the paper, the predicted rank is the least r with score < b_r, or k if no threshold
-exceeds the score. Here, grades start at 0, so the predicted grade is the number of thresholds that do not exceed the
-score.
+The functions update one linear or quadratic PRank, or a committee of linear PRanks. There are k grades and k - 1
+ascending thresholds b_1 <= ... <= b_{k-1}. In the paper, the predicted rank is the least r with score < b_r, or k if no
+threshold exceeds the score. Here, grades start at 0, so the predicted grade is the number of thresholds that do not
+exceed the score.
 """
 
 import numpy as np

@@ -30,12 +30,12 @@ def train_stochastic(
     """Return the net after the first epoch with the highest `select_by` on `vali`.
 
     A step follows the sum of the gradients of all pairs of one query or, if `by_pair`, the gradient of one pair. Each
-    epoch takes the steps in a new random order. The mean cost of an epoch consists of costs before each step. If it
-    exceeds that of the previous epoch, the learning rate is halved.
+    epoch takes the steps in a new random order. The mean cost of an epoch is computed from the cost before each step.
+    If the mean cost exceeds that of the previous epoch, the learning rate is halved.
 
     hidden: number of tanh units; 0 for a linear scorer. epochs: number of epochs. sigma: scale of score differences.
-    ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|; it has
-    no effect if `by_pair`. Raises GradrankError if costs or scores are not finite.
+    ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|; this
+    setting has no effect if `by_pair` is True. Raises GradrankError if costs or scores are not finite.
     """
     mean, scale = standardisation(train.features)
     x = standardised(train.features, mean, scale).astype(np.float64)
@@ -117,7 +117,7 @@ def _group_by_query(pairs: Pairs, train: Collection) -> GroupedPairs:
 
 
 def _targets_and_weights(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (p,) targets and the (p,) weights of the pairs. Both are 1 if the pairs have none."""
+    """Return the (p,) targets and the (p,) weights of the pairs. Missing targets or weights are 1."""
     target = np.ones(len(pairs)) if pairs.target is None else pairs.target
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     return target, weight

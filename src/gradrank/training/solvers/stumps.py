@@ -2,7 +2,7 @@
 
 import numpy as np
 
-PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders all pairs correctly would have infinite weight
+PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders all pairs correctly would get weight infinity
 
 
 def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:

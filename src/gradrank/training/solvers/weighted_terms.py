@@ -1,6 +1,6 @@
 """Additive rankers f(x) = sum_t w_t h_t(x), such as RankBoost, AdaRank and coordinate ascent.
 
-Each h_t depends on one feature f. It is the value x_f of the feature, or a stump 1[x_f > threshold]. The models differ
+Each h_t depends on one feature f. h_t is the value x_f of the feature, or a stump 1[x_f > threshold]. The models differ
 only in how they learn the terms w_t h_t. Scoring, files, and the selection of the number of rounds are shared.
 """
 

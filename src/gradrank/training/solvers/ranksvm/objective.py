@@ -1,10 +1,11 @@
 """Sums over the crucial pairs that violate the margin, computed without listing the pairs.
 
 Crucial pairs are pairs of documents of one query with different grades. A pair violates the margin if the better
-document does not score at least 1 higher than the worse document. Let the documents of each grade be sorted by score.
-The documents of one grade with which a document of a different grade violates the margin are then a prefix or a suffix
-(Lee & Lin 2014, Large-scale linear RankSVM). So the sums for a Newton step take O(n log n + L n) for n documents of L
-grades, not O(pairs). Pairs from the user's file are stored as a list, and their sums take O(pairs).
+document does not score at least 1 higher than the worse document. Let the documents of each grade be sorted by score,
+and consider one document of a different grade. The documents of a grade with which this document violates the margin
+are then a prefix or a suffix (Lee & Lin 2014, Large-scale linear RankSVM). So the sums for a Newton step take
+O(n log n + L n) for n documents of L grades, not O(pairs). Pairs from the user's file are stored as a list, and their
+sums take O(pairs).
 """
 
 from collections.abc import Callable
@@ -129,8 +130,8 @@ def violation_sums(
 
     order: sort_groups(grades, scores). scores: (n,) float64. values: (n, m) float64.
 
-    The first result contains the (n, m) sums per document. A pair is added for its better document and subtracted for
-    its worse document. The second result contains the (m,) sums over all pairs.
+    The first result contains the (n, m) sums per document. The term of a pair is added for its better document and
+    subtracted for its worse document. The second result contains the (m,) sums over all pairs.
     """
     g = grades
     return _violation_sums(order, g.starts, g.grade, g.first, g.weight, g.by_gap, scores, values, target)
