@@ -1,0 +1,49 @@
+"""Run the code cells of a notebook in order: `python notebook_cells.py NOTEBOOK`.
+
+Needs only the standard library, so that notebooks run in environments without Jupyter. As in Jupyter, all cells share
+one namespace, and the value of the last expression of a cell is shown. An error stops the run.
+"""
+
+import ast
+import json
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+RESULTS = ("mq2007/queries.parquet", "mq2007/summary.json", "synthetic_net/queries.parquet")  # the notebooks read these
+
+
+def copy_notebooks(folder: Path) -> Path:
+    """Copy the notebooks and the results that they read, as in a checkout, and return the folder of the notebooks."""
+    for name in RESULTS:
+        (folder / "results" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / "results" / name, folder / "results" / name)
+    return shutil.copytree(ROOT / "docs/notebooks", folder / "docs/notebooks")
+
+
+def run_cells(notebook: Path) -> None:
+    """Run every code cell, and print the value of its last expression."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    namespace = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            _run_cell("".join(cell["source"]), f"{notebook.name}, cell {cell['id']}", namespace)
+
+
+def _run_cell(source: str, name: str, namespace: dict) -> None:
+    statements = ast.parse(source, name).body
+    last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
+    exec(compile(ast.Module(statements, type_ignores=[]), name, "exec"), namespace)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
+        if value is None:
+            return
+        if hasattr(value, "_repr_html_"):
+            assert value._repr_html_(), f"{name}: the value has no HTML"
+        print(value)
+
+
+if __name__ == "__main__":
+    run_cells(Path(sys.argv[1]))
