@@ -33,16 +33,13 @@ def run_cells(notebook: Path) -> None:
 
 
 def _run_cell(source: str, name: str, namespace: dict) -> None:
-    statements = ast.parse(source, name).body
-    last = statements.pop() if statements and isinstance(statements[-1], ast.Expr) else None
-    exec(compile(ast.Module(statements, type_ignores=[]), name, "exec"), namespace)
-    if last is not None:
-        value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
-        if value is None:
-            return
-        if hasattr(value, "_repr_html_"):
-            assert value._repr_html_(), f"{name}: the value has no HTML"
-        print(value)
+    *statements, last = ast.parse(source, name).body
+    shown = last.value if isinstance(last, ast.Expr) else None
+    exec(compile(ast.Module(statements if shown else [*statements, last], type_ignores=[]), name, "exec"), namespace)
+    if shown is not None:
+        value = eval(compile(ast.Expression(shown), name, "eval"), namespace)
+        if value is not None:
+            print(value)
 
 
 if __name__ == "__main__":
