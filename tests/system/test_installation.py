@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import notebook_cells
 from environments import UV, Environment, InstallError, copy_sources, locked_versions
 from gradrank.base.files import read_json
+from notebook_cells import NOTEBOOKS, copy_notebooks
 
 MEGABYTES = 700  # largest size of the installation without extras
 OPTIONAL = {"catboost", "dvc", "mlflow", "pandas", "pyarrow", "snakemake", "sqlalchemy", "torch", "xgboost-cpu"}
@@ -39,6 +41,11 @@ def install(tmp_path_factory):
 @pytest.fixture(scope="module")
 def core(install) -> Environment:
     return install("")
+
+
+@pytest.fixture(scope="module")
+def nets(install) -> Environment:
+    return install("[nets]")
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +103,15 @@ def test_a_missing_extra_is_named(core, artificial, extra, command):
     assert f"pip install 'gradrank[{extra}]'" in output and "Traceback" not in output
 
 
-def test_nets_trains_a_net(install, artificial):
-    train_and_evaluate(install("[nets]"), "softmax", "raw/S5.txt", "small", artificial)
+def test_nets_trains_a_net(nets, artificial):
+    train_and_evaluate(nets, "softmax", "raw/S5.txt", "small", artificial)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_nets_runs_the_notebooks(nets, notebook, tmp_path, tmp_path_factory, monkeypatch):
+    assert not {"ipython", "matplotlib", "pandas", "pyarrow", "snakemake"} & nets.versions().keys()
+    monkeypatch.setenv("GRADRANK_CACHE", str(tmp_path_factory.getbasetemp() / "datasets"))
+    nets.run("python", notebook_cells.__file__, notebook.name, cwd=copy_notebooks(tmp_path))
 
 
 def test_workflow_and_track_plan_the_default_targets(install, tmp_path):

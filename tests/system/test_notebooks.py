@@ -1,0 +1,124 @@
+"""The notebooks in docs/notebooks: their form, and their code cells in a fresh process without Jupyter."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import notebook_cells
+from notebook_cells import NOTEBOOKS, ROOT, copy_notebooks
+
+NAMES = {"first_ranking", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
+each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+def cells_of(notebook: Path, kind: str) -> list[str]:
+    """Return the sources of the cells of a kind, `code` or `markdown`."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
+
+
+@pytest.fixture(scope="module")
+def run_notebook(tmp_path_factory):
+    """Return a function that runs the code cells of a notebook file in its folder. The cache starts empty."""
+    cache = tmp_path_factory.mktemp("cache")
+
+    def run(notebook: Path) -> subprocess.CompletedProcess:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GRADRANK_")}
+        environment |= {"PYTHONPATH": str(ROOT / "src"), "GRADRANK_CACHE": str(cache)}
+        command = [sys.executable, notebook_cells.__file__, notebook]
+        return subprocess.run(command, cwd=notebook.parent, env=environment, text=True, capture_output=True)
+
+    return run
+
+
+def write_notebook(path: Path, *sources: str) -> Path:
+    cells = [{"cell_type": "code", "id": f"cell-{i}", "source": [source]} for i, source in enumerate(sources)]
+    path.write_text(json.dumps({"cells": cells}))
+    return path
+
+
+def test_there_are_five_notebooks():
+    assert {path.stem for path in NOTEBOOKS} == NAMES
+
+
+@each_notebook
+def test_the_form_is_nbformat_4_5_without_outputs(notebook):
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    assert content.keys() == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    assert (content["nbformat"], content["nbformat_minor"]) == (4, 5)
+    assert content["metadata"]["kernelspec"] == {"display_name": "Python 3", "language": "python", "name": "python3"}
+    common = {"cell_type", "id", "metadata", "source"}
+    for cell in content["cells"]:
+        is_code = cell["cell_type"] == "code"
+        assert is_code or cell["cell_type"] == "markdown"
+        assert cell.keys() == (common | {"execution_count", "outputs"} if is_code else common)
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", cell["id"])
+        if is_code:
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+    ids = [cell["id"] for cell in content["cells"]]
+    assert len(set(ids)) == len(ids)
+
+
+@each_notebook
+def test_a_title_begins_the_notebook_and_links_lead_to_files(notebook):
+    texts = cells_of(notebook, "markdown")
+    assert texts[0].startswith("# ")
+    for target in re.findall(r"\]\(([^)#\s]+)\)", "\n".join(texts)):
+        assert (notebook.parent / target).is_file(), target
+
+
+@each_notebook
+def test_pin_comes_before_any_other_import(notebook):
+    code = "\n".join(cells_of(notebook, "code"))
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert min(imports, key=lambda node: node.lineno).names[0].name == "gradrank"
+    if "Ranker(" in code:
+        assert code.startswith("import gradrank\n\ngradrank.pin()\n")
+
+
+@each_notebook
+def test_every_cell_runs_and_its_assertions_hold(notebook, run_notebook, tmp_path):
+    assert sum(source.count("assert ") for source in cells_of(notebook, "code")) >= 3
+    done = run_notebook(copy_notebooks(tmp_path) / notebook.name)
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
+
+
+def test_the_figure_and_the_table_are_files_for_a_paper(run_notebook, tmp_path):
+    folder = copy_notebooks(tmp_path)
+    assert run_notebook(folder / "paper_figure.ipynb").returncode == 0
+    figure = ElementTree.parse(folder / "differences.svg").getroot()
+    shape = {"svg": "http://www.w3.org/2000/svg"}
+    dots = [float(dot.attrib["cx"]) for dot in figure.iterfind("svg:circle", shape)]
+    bars = [(float(bar.attrib["x1"]), float(bar.attrib["x2"])) for bar in figure.iterfind("svg:line", shape)][1:]
+    assert dots == sorted(dots, reverse=True)
+    assert all(0 <= low < dot < high <= 640 for dot, (low, high) in zip(dots, bars, strict=True))
+    table = (folder / "comparison.tex").read_text()
+    assert table.count(r"\begin{tabular}") == table.count(r"\end{tabular}") == 1
+
+
+def test_missing_results_are_an_error_with_a_fix(run_notebook, tmp_path):
+    (notebook,) = [path for path in NOTEBOOKS if path.stem == "paper_figure"]
+    copy = tmp_path / notebook.name
+    copy.write_bytes(notebook.read_bytes())
+    done = run_notebook(copy)
+    assert done.returncode != 0
+    assert "results/mq2007/queries.parquet was not found" in done.stderr and "Fix:" in done.stderr
+
+
+def test_cells_share_a_namespace_and_the_last_expression_is_shown(run_notebook, tmp_path):
+    done = run_notebook(write_notebook(tmp_path / "a.ipynb", "x = 20", "x += 1\n2 * x", "None"))
+    assert (done.returncode, done.stdout) == (0, "42\n")
+
+
+def test_a_failing_cell_stops_the_run_and_is_named(run_notebook, tmp_path):
+    done = run_notebook(write_notebook(tmp_path / "a.ipynb", "1", "assert False", "print('later')"))
+    assert done.returncode != 0
+    assert "cell cell-1" in done.stderr and "later" not in done.stdout
