@@ -34,6 +34,7 @@ DOCUMENTED = {
     "torch.ops.aten._local_scalar_dense": "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html",
     "torch.ops.aten._to_copy": "https://docs.pytorch.org/docs/stable/torch.compiler_ir.html",
     "torch.utils._python_dispatch.TorchDispatchMode": "https://docs.pytorch.org/docs/stable/notes/extending.html",
+    "sys.modules.__class__": "https://docs.python.org/3/reference/datamodel.html#customizing-module-attribute-access",
     "os._exit": "https://docs.python.org/3/library/os.html#os._exit",
     "sys._getframe": "https://docs.python.org/3/library/sys.html#sys._getframe",
     **dict.fromkeys(

@@ -126,7 +126,8 @@ class Ranker(BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         fields = get_model(self.method).Params.model_fields
         defaults = {"random_state": None, "n_jobs": None} | {name: f.get_default() for name, f in fields.items()}
-        shown = {name: value for name, value in self.get_params().items() if value is not defaults.get(name, value)}
+        params = self.get_params().items()
+        shown = {name: value for name, value in params if repr(value) != repr(defaults.get(name, value))}
         text = ", ".join([repr(self.method), *(f"{name}={value!r}" for name, value in shown.items())])
         return f"Ranker({text if len(text) <= N_CHAR_MAX else text[:N_CHAR_MAX] + '...'})"
 
