@@ -42,10 +42,9 @@ class Reader(ast.NodeVisitor):
         self.findings.add((node.lineno, what))
 
     def check_change(self, node: ast.AST, owner: str | None, name: str) -> None:
-        if is_documented(f"{owner}.{name}"):
-            return
         if re.match(IMPORT_STATE, f"{owner}.{name}"):
-            self.note(node, f"changes Python's import state: {owner}.{name}")
+            if not is_documented(f"{owner}.{name}"):
+                self.note(node, f"changes Python's import state: {owner}.{name}")
         elif is_foreign(owner):
             self.note(node, f"changes another program: {owner}.{name}")
 
