@@ -1,4 +1,7 @@
-"""Changes of parameters, data, code and packages between two states. Only fields recorded in both are compared."""
+"""Changes of parameters, data, code and packages between two states.
+
+Only fields that both states record are compared.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple

@@ -48,7 +48,7 @@ class Committed(NamedTuple):
         except Exception as error:  # DVC's documentation does not list the errors of this function
             raise GradrankError(
                 f"DVC has the values per query neither in its cache nor in a remote ({error}). Fix: run `dvc push` "
-                f"where they were made, or `dvc repro` in a checkout of {self.rev[:12]}"
+                f"where they were computed, or `dvc repro` in a checkout of {self.rev[:12]}"
             ) from None
 
 

@@ -1,7 +1,7 @@
 """Comparison of two states over the same queries: differences with intervals, paired tests, verdicts and costs.
 
 A difference is the mean over folds in B minus the mean over folds in A. Its interval is a bootstrap interval over
-queries. A method with equal values in A and B on every query is not tested. For each metric, Holm's correction is for
+queries. A method with equal values in A and B on every query is not tested. For each metric, Holm's correction covers
 all tested methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and
 the interval excludes 0.
 
@@ -110,7 +110,7 @@ class Comparison:
     """The comparison of states A and B.
 
     rows: one row per data set, method and metric. moved: the changed queries of each method, under the first measured
-    metric of PAIRED_METRICS. costs: the costs of methods for which both states record them. only_a, only_b: (data set,
+    metric of PAIRED_METRICS. costs: the costs of methods whose costs both states record. only_a, only_b: (data set,
     method) pairs that exist in only one of the states. refused: the keys are data sets that were not compared, and the
     values are the reasons.
     notices: limitations to show to the user.
@@ -135,8 +135,8 @@ class Comparison:
 def compare(a: State, b: State) -> Comparison:
     """Return the comparison of two states.
 
-    Queries are paired by fold and id, so their order does not matter. Raises GradrankError if the states
-    have no method with the same queries in common.
+    Queries are paired by fold and id, so their order does not matter. Raises GradrankError if no method exists in both
+    states with the same queries.
     """
     b = _reordered_like(a, b)
     methods_a, methods_b = _names(a), _names(b)

@@ -56,7 +56,7 @@ def _method(run: "Run") -> tuple[str, str]:
 
 
 def _current(client: "MlflowClient", experiment: str, run_id: str) -> list["Run"]:
-    """Return the run with this id as a list. If it is a parent run, return one run per method instead.
+    """Return a list with the run that has this id. If this run is a parent run, return one run per method instead.
 
     If a method has several runs, the run with the tag `current` is returned, or the newest run if there is no such run.
     """

@@ -10,7 +10,7 @@ from gradrank.diff.state import State
 def read_state(name: str) -> State:
     """Return the state called `name`: a folder, git revision, DVC experiment or MLflow run, tried in this order.
 
-    Raises GradrankError if the name is not one of these, or has no results.
+    Raises GradrankError if none of these has the name, or if the state has no results.
     """
     from gradrank.diff.committed import find_commit
     from gradrank.diff.folder import read_folder

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.diff.compare import Comparison, MeanDifference
 
-EXIT_CODE = 3  # 1 is an error, 2 a wrong command line
+EXIT_CODE = 3  # 1 stands for an error, and 2 for a wrong command line
 
 
 class Limit(NamedTuple):
@@ -32,8 +32,8 @@ def limit(text: str) -> Limit:
 def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
     """Return the rows of methods whose mean fell by more than the limit, whether significant or not.
 
-    Significance is not required, for two reasons. Equal seeds give equal bytes, so a fall is never caused by
-    chance in training. With few queries, a large fall may not be significant. Methods of only one state are ignored.
+    Significance is not required, for two reasons. Equal seeds give equal bytes, so a fall is never caused by chance in
+    training. With few queries, a large fall may not be significant. Methods that exist in only one state are ignored.
 
     Raises GradrankError if the metric was not measured or a data set could not be compared.
     """
@@ -44,5 +44,5 @@ def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
     if not rows:
         metrics = sorted({row.metric for row in comparison.rows})
         raise GradrankError(f"--fail-on-regression: {limit.metric!r} was not measured{nearest(limit.metric, metrics)}")
-    # Rounded to 9 decimals, so that a fall from .45 to .44 does not exceed .01 by a rounding error.
+    # The fall is rounded to 9 decimals, so that a fall from .45 to .44 does not exceed .01 by a rounding error.
     return [row for row in rows if round(-row.difference, 9) > limit.delta]

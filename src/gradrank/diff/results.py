@@ -47,8 +47,8 @@ def all_measured(
 ) -> dict[str, dict[str, QueryValues]]:
     """Return the values of `measured` from several tables.
 
-    in_git: the tables in queries.parquet, with two metrics. whole: the table of all metrics, or None if it is not
-    available. For the data sets in `whole`, its values replace those of `in_git`.
+    in_git: the tables in the files queries.parquet, which have two metrics. whole: the table of all metrics, or None if
+    it is not available. For the data sets in `whole`, the values in `whole` replace those in `in_git`.
     """
     values: dict[str, dict[str, QueryValues]] = {}
     for frame in in_git if whole is None else (*in_git, whole):

@@ -116,7 +116,7 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the seed and the models as written in params.yaml.
 
-    Parameters that are not set get the defaults of the models that are still registered.
+    If a model is still registered, its parameters that are not set get their defaults.
     """
     sections: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
     for name, values in (study.get("models") or {}).items():

@@ -12,7 +12,7 @@ DECIMALS = 6  # decimals of the values in queries.parquet, which are stored as f
 
 
 def seed_noise(a: QueryValues, b: QueryValues, metric: str) -> float:
-    """Return half the width of the 95% interval of the difference of two means due to the choice of seeds alone.
+    """Return half the width of the 95% interval of the differences that seeds alone cause between two means.
 
     The result is nan if both states have a single seed. If one state has a single seed, its variance over seeds is
     assumed to equal the variance of the other state.
@@ -46,8 +46,8 @@ def widened(test: PairedTest, noise: float) -> PairedTest:
 def in_one_precision(one: QueryValues, two: QueryValues, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the (q,) values of `one` and the (q,) values of `two` in a common precision.
 
-    If either of the two was read from queries.parquet (float32), both are rounded to the decimals of this file. Equal
-    differences then stay equal, as the signed-rank test requires.
+    If either of the two was read from queries.parquet (float32), both are rounded to the number of decimals in this
+    file. Equal differences then stay equal, as the signed-rank test requires.
     """
     if np.float32 not in (one.values[metric].dtype, two.values[metric].dtype):
         return one.values[metric], two.values[metric]

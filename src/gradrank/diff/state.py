@@ -30,10 +30,11 @@ class State:
     name: as given by the user. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`. revision: the
     commit, if there is one. notices: limitations to show to the user.
 
-    The keys of the other fields are data sets. A data set without an entry has no record. conventions: the primary
-    convention. methods: the results of each method. params: the keys are sections of params.yaml, such as
-    `models.ranksvm` or an empty text for the top level; the keys of a section are dotted keys. data: checksums of the
-    data; the keys are names. code: digests of the code; the keys are stages. versions: versions of packages.
+    The keys of the other fields are data sets. If a data set has no entry in a field, the state does not record this
+    field for the data set. conventions: the primary convention. methods: the results of each method. params: the keys
+    are sections of params.yaml, such as `models.ranksvm` or an empty text for the top level; the keys of a section are
+    dotted keys. data: checksums of the data; the keys are names. code: digests of the code; the keys are stages.
+    versions: versions of packages.
     """
 
     name: str

@@ -24,7 +24,7 @@ SEEDS = (
     "the difference lies in the 95% interval of the differences that seeds alone cause."
 )
 
-# For methods that did not change. key: the set of verdicts over all metrics; value: the sentence on such methods
+# Sentences about methods that did not change. key: the set of verdicts over all metrics; value: the sentence
 UNMOVED: dict[frozenset[Verdict], str] = {
     frozenset({"unchanged"}): "Unchanged on every query",
     frozenset({"unchanged", "untested"}): "Unchanged on every query for the metrics with values per query; means equal "
@@ -53,7 +53,7 @@ def method(comparison: Comparison) -> str:
 
 
 def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
-    """Return the rows of the methods that changed. The keys are headline metrics.
+    """Return a dict of the rows of the methods that changed. The keys are headline metrics.
 
     Metrics without changes are left out.
     """

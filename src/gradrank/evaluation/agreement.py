@@ -24,16 +24,16 @@ def agreement(
 
     scores, against: two score files, as in `read_scores`. Documents without a score in both files are left out. data,
     split, columns: as in `read_scores` and `read_judgements`. A value is null if a query has fewer than two documents
-    with scores, or if a file gives the same score to all of them. Raises GradrankError for malformed scores, and if
-    `data` are qrels and the files rank different documents that are not judged.
+    with scores, or if a file gives the same score to all of them. Raises GradrankError if the scores are malformed. The
+    error is also raised if `data` are qrels and the two files differ in the documents that are ranked but not judged.
     """
     judged = read_judgements(data, columns=columns)
     judgements, first, first_ranked = read_ranking(scores, judged, split)
     others, second, second_ranked = read_ranking(against, judged, split)
     if len(first) != len(second) or not _same_documents(judgements, others):
         raise GradrankError(
-            f"{scores}, {against}: the files rank different documents that {data} does not judge. Fix: give the "
-            "ranked collection as the data"
+            f"{scores}, {against}: the files differ in the ranked documents that have no grade in {data}. Fix: give "
+            "the ranked collection as the data"
         )
     both = first_ranked & second_ranked
     offsets = np.r_[0, np.cumsum(both)][judgements.offsets]

@@ -12,7 +12,7 @@ from gradrank.base.errors import GradrankError, unknown
 
 @dataclass(frozen=True)
 class Convention:
-    """The choices of one evaluation program. Raises GradrankError for a value that a field does not list.
+    """The choices of one evaluation program. Raises GradrankError if the value of a field is not allowed.
 
     gain: gain of grade y in DCG: 2^y - 1 (`exponential`) or y (`linear`).
     discount: discount of a rank in DCG: 1/log2(rank + 1) (`log2`), or 1 at rank 1 and 1/log2(rank) below (`letor`).
@@ -45,7 +45,7 @@ class Convention:
                 raise GradrankError(f"convention {self.name}: {value} is not valid. Fix: use one of {valid}")
 
 
-EXPECTED = "_expected"  # suffix of a convention that differs from a program's convention only in ties="expected"
+EXPECTED = "_expected"  # suffix of the name of a convention that differs from a program's only in ties="expected"
 PROGRAMS = {
     convention.name: convention
     for convention in (
@@ -95,16 +95,16 @@ CONVENTIONS = PROGRAMS | {
 
 
 def in_expectation(name: str) -> str | None:
-    """Return the name of the convention that differs from the named one only in `ties="expected"`.
+    """Return the name of the convention that differs from convention `name` only in `ties="expected"`.
 
-    Returns None if the named convention is unknown, or does not break ties by file order.
+    Returns None if convention `name` is unknown or does not break ties by file order.
     """
     convention = CONVENTIONS.get(name + EXPECTED)
     return convention.name if convention else None
 
 
 def resolve(name: str | Convention, **changes: Any) -> Convention:
-    """Return the convention called `name`, or the given Convention, with some fields changed.
+    """Return the convention called `name`, or the given Convention, with the fields in `changes` replaced.
 
     Raises GradrankError for an unknown name and for an invalid value of a field.
     """

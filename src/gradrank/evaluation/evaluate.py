@@ -42,8 +42,8 @@ def evaluate_folds(
     The columns are `convention`, `fold`, `seed` (if there are several seeds), `split` (train, vali or test), `qid`,
     `query` (if the ids are text) and one column per metric. Undefined values are null. data: the stored collection.
     spec: the configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are in
-    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises
-    GradrankError if a fold is missing or was trained with other settings or on other data, and for malformed scores.
+    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises GradrankError if
+    a fold is missing, if it was trained with other settings or on other data, or if its scores are malformed.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)
@@ -111,7 +111,7 @@ def query_table(
 
 
 def _check(fold: FoldFolder, expected: Mapping[str, Any]) -> None:
-    """Raise GradrankError if a fold is unfinished, has other settings than expected, or its scores were edited."""
+    """Raise GradrankError if a fold is unfinished or has unexpected settings, or if its scores were edited."""
     if not fold.finished:
         raise GradrankError(f"{fold.spec_path}: no such file. Fix: train this fold first")
     spec = fold.spec()

@@ -17,7 +17,7 @@ from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.evaluation.per_query import QueryValues
 
-CONSTANT = "constant"  # name of the row in which every document has the same score, for comparison
+CONSTANT = "constant"  # name of the row for a ranking that gives every document the same score
 NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a warning is shown
 MOST_NAMED = 3  # maximum number of methods that the warning names
 
@@ -42,7 +42,7 @@ def constant_score(data: Path, metrics: Sequence[str], conventions: Iterable[str
 
 
 def file_order(measured: Mapping[str, Values], convention: str) -> Iterator[dict[str, Any]]:
-    """Yield one row per method and metric with a value in expectation over the orders of equal scores.
+    """Yield one row per method and metric. Metrics without a value in expectation over tied scores are left out.
 
     measured: values per query; the outer keys are methods, the inner keys are conventions. The keys of a row are
     `convention`, `model`, `metric`, `mean` (the mean in file order), `expected` (the mean in expectation), `difference`

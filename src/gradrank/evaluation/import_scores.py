@@ -107,7 +107,7 @@ def _scores_by_part(
 
 
 def _file_order(division: str | None, queries: int) -> np.ndarray:
-    """Return the (q,) positions, in the stored collection, of the queries in the order of the user's files.
+    """Return (q,) positions in the stored collection, one per query in the order of the user's files.
 
     division: the part of each query, one character per query in the order of the user's files. None if each part is a
     whole file.

@@ -29,9 +29,9 @@ class Judgements:
     """Relevance grades grouped by query.
 
     labels: (n,) integer grades. offsets: (q+1,) first row of each query, and n as the last element. qids: (q,)
-    integers. docids: (n,) document ids, or None. names: (q,) query ids if the data have textual ids, which
-    `qids` then numbers, else None. complete: whether all documents of the queries are included. It is False for qrels,
-    which contain only judged documents.
+    integers. docids: (n,) document ids, or None. names: (q,) query ids if the data have textual ids, else None. If
+    there are textual ids, `qids` contains their numbers. complete: whether all documents of the queries are included.
+    `complete` is False for qrels, which contain only judged documents.
     """
 
     labels: np.ndarray
@@ -150,12 +150,12 @@ def _grouped(parts: Sequence[pl.DataFrame], path: Path) -> Judgements:
 
 
 def first_document(table: pl.DataFrame) -> str:
-    """Return text for an error message that names the document in the first row and its query."""
+    """Return text for an error message: the document in the first row, and the query of this document."""
     return f"document {table['docid'][0]!r} of query {table['query'][0]}"
 
 
 def lines(path: Path) -> pl.LazyFrame:
-    """Scan a text file as columns `number` (line number, from 1) and `text`.
+    """Scan a text file into a frame with the columns `number` (line number, from 1) and `text`.
 
     The text has no byte order mark, no carriage return, and no white space at its ends.
     """

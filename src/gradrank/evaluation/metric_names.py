@@ -14,9 +14,9 @@ def metric_name(name: str) -> str:
     """Return gradrank's name of a metric, such as `ndcg@10` for `NDCG@10`, or `map` for `AP`.
 
     Upper and lower case and blanks make no difference. A spelling of ir_measures is accepted if gradrank computes the
-    same quantity. For `RBP(p=0.8)` and `ERR@10`, this requires that relevance is binary, and that the convention's
-    highest grade is 4, respectively. Raises GradrankError for an unknown metric, and for parameters in brackets that
-    change the definition, such as `AP(rel=2)`.
+    same quantity. For `RBP(p=0.8)`, this requires binary relevance. For `ERR@10`, this requires that the highest grade
+    of the convention is 4. Raises GradrankError for an unknown metric, and for parameters in brackets that change the
+    definition, such as `AP(rel=2)`.
     """
     if not isinstance(name, str):
         raise GradrankError(f"metric {name!r}: expected a name, such as 'ndcg@10'")
@@ -36,7 +36,7 @@ def metric_name(name: str) -> str:
         )
     if re.fullmatch(r"(ap|map|rr|mrr|rprec)@\d+", plain):
         raise GradrankError(
-            f"metric {name!r}: only defined over the full list. Fix: leave out {plain[plain.index('@') :]}"
+            f"metric {name!r}: defined only over the full list. Fix: leave out {plain[plain.index('@') :]}"
         )
     cutoff = re.search(r"@(\d+)$", plain)
     known = [pattern.replace("{k}", cutoff[1] if cutoff else "10") for pattern in METRICS]

@@ -1,16 +1,17 @@
 """Ranking metrics: one function per metric, which returns one value per query.
 
 To add a metric, write one function of a `Ranking` and register it with the decorator `metric`. The decorator needs the
-pattern of the metric's name and its label in the literature. A quantity that several metrics need (the sort order, the
-cumulated hits, the DCG) is a property of `Ranking`, which computes it once.
+pattern of the metric's name and the metric's label in the literature. A quantity that several metrics need (the sort
+order, the cumulated hits, the DCG) is a property of `Ranking`, which computes it once.
 
 The decorated function takes scores instead of a Ranking. Its keyword arguments are the parameters in the metric's name
 (`k`, `beta`, `recall`, `persistence`), a convention, and fields of the convention to override:
 
     ndcg_at(scores, labels, offsets, k=10, convention="letor4", short="truncate")
 
-It returns (q,) float64 values. A document is relevant if its grade is 1 or more. An undefined value is nan; means over
-queries skip it. A convention with `empty=nan` makes every metric nan for queries without relevant documents.
+The decorated function returns (q,) float64 values. A document is relevant if its grade is 1 or more. An undefined value
+is nan; means over queries skip it. A convention with `empty=nan` makes every metric nan for queries without relevant
+documents.
 
 A convention with `ties="expected"` replaces each metric by its mean over all orders of the documents with equal scores.
 A metric that is linear in gains or hits is then computed from the mean gains or hits of documents with equal scores.
@@ -102,7 +103,10 @@ def metric_label(name: str) -> str:
 
 
 def match(name: str, patterns: Iterable[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the pattern that a name matches, and a dict of the text of each parameter; None and {} without a match."""
+    """Return the pattern that a name matches, and a dict of the text of each parameter.
+
+    Returns None and {} if no pattern matches.
+    """
     for pattern in patterns:
         regex = re.escape(pattern)
         for field, (_, digits) in FIELDS.items():
@@ -159,8 +163,7 @@ def ndcg_beta(r: Ranking) -> np.ndarray:
     """Return NDCG_beta = DCG_beta / ideal DCG_beta, with DCG_beta = sum_i y_i (n - i).
 
     The value is nan if the ideal DCG_beta is 0. 1 - NDCG_beta is the sum of (difference of grades) / (ideal DCG_beta)
-    over the pairs in the wrong order. The convention has no
-    effect except for ties. Source: Jin et al. 2018.
+    over the pairs in the wrong order. The convention has no effect except for ties. Source: Jin et al. 2018.
     """
     # Training has its own ideal_dcg_beta. The tests compare that function with this independent definition.
     weight = np.repeat(r.sizes, r.sizes) - r.position
@@ -193,7 +196,7 @@ def f_at(r: Ranking, beta: float, k: int) -> np.ndarray:
     """Return F_beta@k = (1 + b^2) P R / (b^2 P + R) = (1 + b^2) hits / (b^2 relevant + k), with b = beta.
 
     Convention: `empty` for queries without relevant documents. `short_precision="truncate"` replaces k by n in queries
-    of n < k documents; the other values do not change k. Source: van Rijsbergen 1979.
+    of n < k documents; the other values of `short_precision` leave k unchanged. Source: van Rijsbergen 1979.
     """
     length = np.minimum(k, r.sizes) if r.convention.short_precision == "truncate" else k
     values = (1 + beta**2) * r.at(r.hits, k) / (beta**2 * r.relevant + length)
@@ -240,7 +243,7 @@ def eleven_point_precision(r: Ranking) -> np.ndarray:
 
 
 def _interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    # In trec_eval, the relevant document number ceil(recall * R) reaches the level, but .7 * 3 is rounded down to 2.
+    # As in trec_eval, a level is reached at ceil(recall * R) relevant documents. One exception: .7 * 3 gives 2, not 3.
     needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
     values = np.where(r.retrieved >= needed, r.best_precision[r.hit(needed)], 0.0)
     return np.where(r.relevant > 0, values, r.convention.empty)

@@ -2,8 +2,8 @@
 
 The mean of a method is defined as in LETOR: the mean over folds of the mean over the fold's test queries. Its 95%
 interval is the mean +- 1.96 standard errors over the test queries of all folds together. The interval shows how much
-the mean could change with other queries. It is not meant for comparing methods: methods share their queries, so only
-paired tests separate them.
+the mean could change with other queries. The interval is not meant for comparing methods: methods share their queries,
+so only paired tests can separate methods.
 
 If a method was trained with several seeds, the value of a query is the mean over seeds. The interval then covers the
 sample of queries within folds and the sample of seeds (`gradrank.evaluation.variance`).
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPACT = ("ndcg@10", "map")
-QUERY = "query"  # column of textual query ids; `qid` then holds their numbers
+QUERY = "query"  # column of textual query ids; if there is such a column, `qid` holds their numbers
 KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are not metrics
 
 
@@ -108,7 +108,7 @@ class QueryValues:
         return np.array_equal(self.folds, other.folds) and np.array_equal(self.qids, other.qids)
 
     def reordered_like(self, other: "QueryValues") -> "QueryValues":
-        """Return the values in the order of the queries of `other`; unchanged if the queries are not the same."""
+        """Return the values in the order of the queries of `other`, or unchanged if the queries differ."""
         rows = {key: row for row, key in enumerate(zip(self.folds.tolist(), self.qids.tolist(), strict=True))}
         wanted = list(zip(other.folds.tolist(), other.qids.tolist(), strict=True))
         if self.same_queries(other) or not (len(rows) == len(self.qids) == len(wanted) and rows.keys() == {*wanted}):
@@ -178,13 +178,13 @@ def mean_over_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping
 def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str) -> None:
     """Write queries.parquet, which holds the values for paired tests between two commits and is small enough for git.
 
-    The file holds the metrics COMPACT of the models under one convention. The values are rounded to six decimals and
-    stored as float32. The rounded values are recovered exactly if they are read as float64 and rounded to six decimals
-    again. A metric that was not measured is left out.
+    The file holds the metrics in COMPACT for the models under one convention. The values are rounded to six decimals
+    and stored as float32. The rounded values are recovered exactly if they are read as float64 and rounded to six
+    decimals again. A metric that was not measured is left out.
     """
     import polars as pl
 
-    # All tables have the same columns. A diagonal concatenation of so many tables crashes on an emulated processor.
+    # All tables get the same columns, because a diagonal concatenation of so many crashes on an emulated processor.
     rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
     values = [pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows]
@@ -213,7 +213,7 @@ def _labelled(methods: Iterable[MethodFolder]) -> "list[pl.DataFrame]":
 
 
 def _with_seed(table: "pl.DataFrame") -> "pl.DataFrame":
-    """Return the table with a column `seed`, and its key columns in the order of KEYS. An added column is null."""
+    """Return the table with a column `seed`, and with the key columns in the order of KEYS. An added column is null."""
     import polars as pl
 
     if SEED not in table.columns:

@@ -30,13 +30,13 @@ def predict(
 ) -> int:
     """Score `data` with the model in `fold`, write the scores and return the number of documents.
 
-    data: a file in any form that training reads. out: file to write, which is replaced only when complete; if None,
-    scores are printed. form: `letor` writes one score per line in row order, `trec` writes a run as returned by
-    `gradrank.evaluation.export.trec_run`. columns: names of the columns of a table, if they differ from
+    data: a file in any form that training reads. out: file to write; an existing file is replaced only when the new one
+    is complete. If None, scores are printed. form: `letor` writes one score per line in row order, `trec` writes a run
+    as returned by `gradrank.evaluation.export.trec_run`. columns: names of the columns of a table, if they differ from
     those of the training data.
 
-    Raises GradrankError if the folder has no model, if features are missing or the model was trained without them, and
-    for malformed input.
+    Raises GradrankError if the folder has no model, if the data lack a feature of the model, if the data have a feature
+    that the model was not trained on, or if the input is malformed.
     """
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")

@@ -1,4 +1,4 @@
-"""The primary convention of a data set, from the content of any params.yaml.
+"""Look up the primary convention of a data set in the content of a params.yaml.
 
 The content is not validated, because an older version of gradrank may have written the file next to the results.
 """

@@ -25,7 +25,7 @@ def running_sum(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def product_before(values, offsets):
-    """Return the (n,) float64 products of the values before each position of a query; 1 at its first position."""
+    """Return the (n,) float64 products of the values before each position of a query; 1 at the first position."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         total = 1.0
@@ -37,7 +37,7 @@ def product_before(values, offsets):
 
 @compiled("f8[:], i8[:]")
 def best_from_here(values, offsets):
-    """Return the (n,) float64 maxima of the (n,) values at this or a later position of the query."""
+    """Return (n,) float64 maxima: for each position, the largest value at this or a later position of the query."""
     out = np.empty(len(values), np.float64)
     for q in range(len(offsets) - 1):
         best = -np.inf

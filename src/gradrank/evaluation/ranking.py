@@ -14,8 +14,8 @@ class Ranking:
     scores: (n,) finite numbers. labels: (n,) grades, integers from 0. offsets: (q+1,) first row of each query, and n as
     the last element; every query has at least one document. ids: (n,) document ids, which break ties under
     `ties="docid"`; if None, the row numbers break them. ranked: (n,) booleans, True if the document is in the ranking;
-    if None, all documents are. A document outside the ranking comes last and has no gain there. It still counts as a
-    relevant document and in the ideal DCG, as in trec_eval.
+    if None, all documents are in the ranking. A document outside the ranking comes last, and its gain is 0. As in
+    trec_eval, such a document still counts in the number of relevant documents and in the ideal DCG.
 
     Properties of length n are in rank order within each query. Properties of length q have one value per query. Under a
     convention with `ties="expected"`, gains and hits are means over all orders of the documents with equal scores.
@@ -111,7 +111,7 @@ class Ranking:
 
     @cached_property
     def dcg(self) -> np.ndarray:
-        """(n,) DCG at each rank: the sum of gain * discount over ranks 1 to it (Järvelin and Kekäläinen 2002)."""
+        """(n,) DCG at each rank i: the sum of gain * discount over ranks 1 to i (Järvelin and Kekäläinen 2002)."""
         return self._discounted(self.mean_over_ties(self._gain[self.grades]))
 
     @cached_property
@@ -121,7 +121,7 @@ class Ranking:
 
     @cached_property
     def best_precision(self) -> np.ndarray:
-        """(n,) highest precision at this or a later rank of the query."""
+        """(n,) values: for each rank, the highest precision at this or a later rank of the query."""
         from gradrank.evaluation.query_loops import best_from_here
 
         return best_from_here(self.precision, self.offsets)
@@ -156,7 +156,7 @@ class Ranking:
         return 2.0**levels - 1.0 if self.convention.gain == "exponential" else levels.astype(np.float64)
 
     def _discounted(self, gains: np.ndarray) -> np.ndarray:
-        """Return the (n,) sums of the discounted gains over ranks 1 to each rank."""
+        """Return (n,) sums: for each rank i, the sum of the discounted gains over ranks 1 to i."""
         positions = np.arange(1, self.sizes.max(initial=0) + 1)
         letor = self.convention.discount == "letor"
         discount = 1.0 / np.log2(np.maximum(positions, 2) if letor else positions + 1)

@@ -8,8 +8,8 @@ import numpy as np
 
 from gradrank.evaluation.statistics import differences
 
-RESAMPLES = 10_000  # the smallest p value that is not enumerated is 1 / 10,001
-MOST_ENUMERATED = 16  # number of different queries up to which all 2^16 sign patterns are enumerated
+RESAMPLES = 10_000  # the smallest p value from resampling is 1 / 10,001
+MOST_ENUMERATED = 16  # up to this number of queries that differ, all sign patterns (at most 2^16) are enumerated
 BATCH = 2**22  # number of signs drawn at a time
 TOLERANCE = 1e-12  # relative to the sum of absolute differences; rounding errors of sums are smaller
 

@@ -24,12 +24,12 @@ from gradrank.evaluation.judgements import (
 
 
 def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -> np.ndarray:
-    """Return (n,) float64 scores of the rows of `judgements`; a higher score is a better rank.
+    """Return (n,) float64 scores of the rows of `judgements`; a higher score means a better rank.
 
-    The file has one of these forms. A text file has one score per line, in row order. A TREC run has lines
-    `qid Q0 docid rank score tag`, in any order. A Parquet file has a column `score`. Its rows are in row order, or in
-    any order if it also has columns `qid` and `docid`. If it has a column `split`, only the rows with the value of
-    `split` are read. If it has a column `ranked`, documents with the value False have no rank.
+    The file has one of these forms. A text file has one score per line, in row order. A TREC run has lines `qid Q0
+    docid rank score tag`, in any order. A Parquet file has a column `score`. Its rows are in row order, or in any order
+    if it also has columns `qid` and `docid`. If the file has a column `split`, only the rows whose value in this column
+    is the argument `split` are read. If the file has a column `ranked`, documents with the value False have no rank.
 
     Raises GradrankError if a document has no score or two scores, if an id or the number of rows does not match the
     data, and if a score is not a finite number.
@@ -44,7 +44,7 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 def read_ranking(
     path: Path | str, judgements: Judgements, split: str = "test"
 ) -> tuple[Judgements, np.ndarray, np.ndarray]:
-    """Read a ranking that may leave documents out. It follows the rules of trec_eval.
+    """Read a ranking that may leave documents out, by the rules of trec_eval.
 
     Returns the judgements, the (n,) float64 scores, and (n,) booleans that are True for documents in the ranking. If
     the judgements are qrels, the returned judgements also contain the ranked documents that are not judged, with grade
@@ -186,7 +186,7 @@ def _query_of_row(judgements: Judgements) -> np.ndarray:
 
 
 def _with_unjudged(rows: pl.DataFrame, unknown: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Return the rows with the unjudged documents of judged queries, with grade 0. Other queries are left out."""
+    """Return the rows, and the unjudged documents of judged queries with grade 0. Other queries are left out."""
     unjudged = unknown.filter(pl.col("query").is_in(rows["query"].implode()))
     other_queries = unknown["query"].n_unique() - unjudged["query"].n_unique()
     _note(

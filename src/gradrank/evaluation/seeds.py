@@ -11,7 +11,7 @@ SEED = "seed"  # column of per_query.parquet if the method was measured with sev
 
 
 def seeds_of(method: MethodFolder) -> list[int]:
-    """Return the seeds in per_query.parquet. The seed of the folders fold<k>/ is first. Empty for a single seed.
+    """Return the seeds in per_query.parquet. The seed of fold<k>/ is first. The list is empty for one seed.
 
     Raises GradrankError if the file is not Parquet.
     """
@@ -35,5 +35,5 @@ def measured_folds(method: MethodFolder) -> list[FoldFolder]:
 
 
 def timings(method: MethodFolder) -> list[dict[str, float]]:
-    """Return the contents of timing.json of each measured fold that has the file."""
+    """Return the content of timing.json for each measured fold that has this file."""
     return [fold.timing() for fold in measured_folds(method) if fold.timing_path.is_file()]

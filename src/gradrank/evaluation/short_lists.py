@@ -21,7 +21,7 @@ REMEDY = "standard"  # the convention that the warning recommends
 
 
 def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield one row per convention and metric for which queries have the value 0 only because they are short.
+    """Yield one row per convention and metric under which some queries have the value 0 only because they are short.
 
     The keys of a row are `convention`, `metric`, `queries` (number of these queries), `of` (number of all test queries)
     and `share` (queries / of). data: a stored collection. A query counts if its ideal ranking has the value 0 under the

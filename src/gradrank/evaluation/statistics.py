@@ -65,7 +65,7 @@ def prediction_interval(values: np.ndarray, confidence: float = 0.95) -> Interva
 
 
 def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval:
-    """Return the mean of the values and Student's interval. Its scale is `share` times their standard deviation."""
+    """Return the mean of the values and Student's interval. The scale is `share` times the standard deviation."""
     from scipy.stats import t
 
     if len(values) < 2:
@@ -112,7 +112,7 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def effect_size(a: np.ndarray, b: np.ndarray) -> float:
-    """Return Cohen's d_z: the mean of a - b divided by its standard deviation over queries. a, b: (q,) values.
+    """Return Cohen's d_z: the mean of a - b divided by the standard deviation of a - b. a, b: (q,) values.
 
     The result is nan for fewer than two queries, and if the difference is the same on every query. Source: Cohen 1988.
     """
@@ -126,8 +126,8 @@ def equivalence(a: np.ndarray, b: np.ndarray, margin: float) -> float:
     """Return the p value of two one-sided paired t tests (Schuirmann 1987). a, b: (q,) values.
 
     The null hypothesis is that the mean of a - b is at most -margin or at least margin. A small p value therefore
-    supports that the means differ by less than the margin. p is the larger of the p values of the two tests, and nan
-    for fewer than two queries.
+    supports the claim that the means differ by less than the margin. p is the larger of the p values of the two tests,
+    and nan for fewer than two queries.
     """
     from scipy.stats import t
 
@@ -218,8 +218,8 @@ class Ranks(NamedTuple):
     """Friedman's test with Nemenyi's critical difference (Demšar 2006), for a critical-difference plot.
 
     ranks: mean rank over queries per method, best method first; the highest value of a query has rank 1. p: p value of
-    Friedman's test, whose null hypothesis is that all methods are equal. critical_difference: methods are significantly
-    different if their mean ranks differ by more than this.
+    Friedman's test, whose null hypothesis is that all methods are equal. critical_difference: two methods are
+    significantly different if their mean ranks differ by more than this value.
     """
 
     ranks: dict[str, float]

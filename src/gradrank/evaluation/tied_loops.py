@@ -65,7 +65,7 @@ def expected_reciprocal_rank(relevant, position, groups, offsets):
         if is_done or r == 0:
             continue
         is_done = True
-        chance = r / m  # probability that position i of the group, from 0, has its first relevant document
+        chance = r / m  # probability that the group's first relevant document is at position i, from 0
         for i in range(m - r + 1):
             out[query] += chance / position[first + i]
             if i < m - r:
@@ -79,8 +79,8 @@ def expected_stops(stop, position, groups):
 
     stop: (n,) probability R of stopping at each document. Let M_i be the probability that the reader passes the first i
     documents of a group. M_i is the mean of the product of 1 - R over i documents, taken over all sets of i documents
-    of the group. If a document is added to n others, M_i becomes ((n + 1 - i) M_i + i (1 - R) M_{i-1}) / (n + 1). The
-    time for a group of m documents is O(m^2).
+    of the group. If a document with probability R is added to n others, M_i becomes ((n + 1 - i) M_i + i (1 - R)
+    M_{i-1}) / (n + 1). The time for a group of m documents is O(m^2).
     """
     out = np.empty(len(stop), np.float64)
     going = 1.0

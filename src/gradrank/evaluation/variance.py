@@ -1,8 +1,8 @@
 """Variance of a method's mean by source: the sample of queries, the seed and the tuner.
 
 A tuner is one independent search for hyperparameters. A run is the configuration that one tuner chose, trained with one
-seed on every fold. Its value is the mean over folds of the mean over the fold's test queries. All variances in this
-module are variances of such values or of their means (Bouthillier et al. 2021, sections 2 and 3).
+seed on every fold. The value of a run is the mean over folds of the mean over the fold's test queries. All variances in
+this module are variances of such values or of their means (Bouthillier et al. 2021, sections 2 and 3).
 """
 
 import math
@@ -53,7 +53,7 @@ class Runs:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the value over all runs, tuners and seeds together; nan for a single run."""
+        """Standard deviation of the value over the runs of all tuners and seeds; nan for a single run."""
         runs = self.fold_means.mean(axis=2).ravel()
         return float(runs.std(ddof=1)) if len(runs) > 1 else math.nan
 
@@ -84,8 +84,8 @@ class Variances(NamedTuple):
     """Variance components of the value of one run.
 
     query: variance that is due to the sample of test queries. seed: variance that is due to the seed of training; 0
-    with a single seed. between: variance of the tuners' means over seeds, which includes 1/S of the variance of `seed`;
-    0 with a single tuner. tuners: number of tuners T. seeds: number of seeds S.
+    with a single seed. between: variance of the tuners' means over seeds, which includes 1/S of the variance `seed`; 0
+    with a single tuner. tuners: number of tuners T. seeds: number of seeds S.
     """
 
     query: Term

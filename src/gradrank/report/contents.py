@@ -45,9 +45,9 @@ class ReportedFold:
 class ReportedDataset:
     """The results of one data set.
 
-    convention: the primary convention. The means in `summary` follow it. summary: mean of each metric. The outer keys
-    are the models, and the inner keys are the metrics. tables: rows of each table. The keys are the names of the
-    tables. The dict is empty if only the committed summary.json exists. queries: (q,) values of the headline metric
+    convention: the primary convention. The means in `summary` follow this convention. summary: mean of each metric. The
+    outer keys are the models, and the inner keys are the metrics. tables: rows of each table. The keys are the names of
+    the tables. The dict is empty if only the committed summary.json exists. queries: (q,) values of the headline metric
     for each model. The queries are in the same order for every model. The dict is empty if values are missing or the
     models were evaluated on different queries. folds: the finished folds of each model. meta: content of
     collection.json of the stored collection, or None if the file is missing. notices: remarks on the state of the
@@ -71,7 +71,7 @@ class ReportedDataset:
     def was_run_here(self) -> bool:
         """True if the results were computed in this folder.
 
-        False if only committed means exist. Their settings are unknown.
+        False if only committed means exist. The settings of committed means are unknown.
         """
         return bool(self.tables)
 

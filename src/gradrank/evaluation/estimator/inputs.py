@@ -13,7 +13,7 @@ from gradrank.data.collection import Collection
 from gradrank.evaluation.rankings.arrays import ids, numbers
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
-HELD_OUT = 0.2  # share of the queries that selects the model if `fit` has no eval_set
+HELD_OUT = 0.2  # share of the queries that `fit` holds out to select the model if there is no eval_set
 # key: text in an error message of scikit-learn; value: how to repair the argument
 FIXES = {
     "Sparse": "give a dense array, such as X.toarray()",
@@ -25,7 +25,7 @@ FIXES = {
 
 
 class GroupedRows(NamedTuple):
-    """A collection, and the (q,) query ids of the caller in the order of its queries."""
+    """A collection, and the caller's (q,) query ids in the order of the collection's queries."""
 
     collection: Collection
     qids: np.ndarray
@@ -71,9 +71,9 @@ class Reader:
     def features(self, X: Any, part: str = "", is_new: bool = False) -> np.ndarray:
         """Return the (n, d) float32 features.
 
-        is_new: True to record their number and names, False to compare both with the recorded ones. Raises
-        GradrankError if X is not an array or a table of numbers, if it differs from the training data, or if a value is
-        infinite or is missing although this is not allowed.
+        is_new: True to record the number and the names of the features, False to compare them with the recorded ones.
+        Raises GradrankError if X is not an array or a table of numbers, if the features are not those of the training
+        data, if a value is infinite, or if a value is missing and the method does not accept missing values.
         """
         if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__dataframe__"):
             import polars as pl

@@ -47,12 +47,13 @@ class Ranker(BaseEstimator):
         The name of a method, such as "lambdamart" or "ranksvm". `gradrank.models()` lists them.
     random_state
         The seed: an integer, a NumPy RandomState, or None for a different seed at each `fit`. A training job of the
-        workflow has the seed `job_seed` of its spec.json.
+        workflow uses the seed `job_seed` in its spec.json.
     n_jobs
-        The number of threads for training and scoring. None means 1, and -1 means the number of processors. Last digits
-        can depend on it.
+        The number of threads for training and scoring. None means 1, and -1 means the number of processors. The last
+        digits of the scores can depend on the number of threads.
     **params
-        Parameters of the method. The others have their defaults. `gradrank.models("lambdamart")` lists them.
+        Parameters of the method. Parameters that are not given have their defaults. `gradrank.models("lambdamart")`
+        lists them.
 
     Attributes
     ----------
@@ -65,12 +66,12 @@ class Ranker(BaseEstimator):
     history_
         A Polars frame with one row per training step and the values that the method reported.
     seed_
-        The seed that was used.
+        The seed that `fit` used.
 
     Raises
     ------
     GradrankError
-        If the method or a parameter is unknown. The other methods raise it for invalid data.
+        If the method or a parameter is unknown. `fit`, `predict` and `score` raise this error for invalid data.
 
     Examples
     --------
@@ -113,7 +114,10 @@ class Ranker(BaseEstimator):
         return first | defaults | self._method_params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and return the estimator. If the method changes, its other parameters have their defaults."""
+        """Set parameters, and return the estimator.
+
+        If the method changes, parameters of the new method that are not given have their defaults.
+        """
         first = {name: params.pop(name) for name in ("method", "random_state", "n_jobs") if name in params}
         method = first.get("method", self.method)
         changed = self._method_params | params if method == self.method else params
@@ -145,8 +149,8 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X
-            (n, d) features: a NumPy array, or a Polars, pandas or Arrow table. They are converted to float32. NaN is a
-            missing value, which some methods accept.
+            (n, d) features: a NumPy array, or a Polars, pandas or Arrow table. The features are converted to float32.
+            NaN is a missing value, which some methods accept.
         y
             (n,) relevance grades, integers from 0.
         qid
@@ -154,8 +158,8 @@ class Ranker(BaseEstimator):
         sample_weight
             (n,) weights of the documents. Methods that cannot use weights refuse them.
         eval_set
-            Validation data as a tuple (X, y, qid). They select the model, for example the number of trees. If None, a
-            fifth of the queries is held out (attribute `held_out_qid_`).
+            Validation data as a tuple (X, y, qid). The validation data select the model, for example the number of
+            trees. If None, a fifth of the queries is held out (attribute `held_out_qid_`).
 
         Raises
         ------
@@ -188,13 +192,13 @@ class Ranker(BaseEstimator):
         return self
 
     def _specification(self, params: ModelParams, seed: int) -> dict[str, Any]:
-        """Return the entries of spec.json, as a training job writes them, as far as they apply to arrays."""
+        """Return the entries of a training job's spec.json that also apply to data given as arrays."""
         spec = {"model": self.method, "params": params.model_dump(mode="json"), "features": self.n_features_in_}
         spec |= {"names": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
         return spec | {"missing": "keep", "seed": seed, "job_seed": seed}
 
     def predict(self, X: Any, *, qid: Any = None) -> np.ndarray:
-        """Return (n,) float64 scores in the order of the rows. A higher score is a better rank within the query.
+        """Return (n,) float64 scores in the order of the rows. A higher score means a better rank in the query.
 
         Parameters
         ----------
@@ -233,7 +237,8 @@ class Ranker(BaseEstimator):
         the value 0. Equal scores are ranked in the order of the rows. Other measures:
         `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
 
-        X, y, qid: as in `fit`. sample_weight: (n,) weights, equal within each query, by which the queries count.
+        X, y, qid: as in `fit`. sample_weight: (n,) weights, equal within each query. The mean over queries is weighted
+        by these weights.
         """
         check_is_fitted(self)
         with input_errors():
@@ -259,7 +264,7 @@ class Ranker(BaseEstimator):
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
-        """Return the ranker in a folder: one that `save` wrote, or a fold that a workflow trained.
+        """Return the ranker in a folder. The folder is one that `save` wrote, or a fold that a workflow trained.
 
         Raises GradrankError if the folder contains no trained model, is damaged or was edited.
         """
@@ -281,7 +286,7 @@ class Ranker(BaseEstimator):
         return ranker
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickle: the attributes, with the model as the content of the files of `save`."""
+        """Return the state for pickle: the attributes, and the contents of the files that `save` would write."""
         state: dict[str, Any] = {**super().__getstate__()}  # pyright: ignore[reportGeneralTypeIssues, reportAssignmentType] - typed as object
         if "fold_" in state:
             with tempfile.TemporaryDirectory() as folder:
@@ -372,7 +377,7 @@ def _check_names(method: Any, params: Mapping[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter without NumPy types, which parameter grids often contain."""
+    """Return a parameter with NumPy types converted to Python types. Parameter grids often contain NumPy types."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return value

@@ -17,15 +17,16 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
 
     The columns for all models are:
 
-    - `name`, `summary`: the name, and one line with the method and its publication;
-    - `family`: the models that share code and most parameters; the rows are sorted by family, year and name;
+    - `name`, `summary`: the name of the model, and one line with the method and its publication;
+    - `family`: the name of a group of models that share code and most parameters; the rows are sorted by family, year
+      and name;
     - `year`: the year of the earliest publication that the summary cites, or null;
     - `extra`: the extra of gradrank that installs the model's packages, as in `pip install 'gradrank[catboost]'`, or
       null if the model needs none;
     - `installed`: whether these packages are installed;
     - `needs_pairs`: whether the model learns from pairs of documents;
     - `takes_missing`: whether features may be NaN;
-    - `randomised`: whether the model depends on the random seed, with the default parameters;
+    - `randomised`: whether the model with its default parameters depends on the random seed;
     - `package`: the distribution that contains the model, with its version, or null for gradrank itself.
 
     The columns for one model are `parameter`, `default`, `allowed` (the type and the range) and `source` (the origin of

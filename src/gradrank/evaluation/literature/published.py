@@ -18,7 +18,7 @@ MEAN_ROUNDING = 1.01e-4  # largest effect of rounding values and their mean to f
 class Published(NamedTuple):
     """A published mean over folds on the test parts.
 
-    convention: convention of the published value. source: publication that it is taken from. method: name in
+    convention: convention of the published value. source: publication that the value is taken from. method: name in
     methods.csv. note: how the published method differs from our model; may be empty. folds: the published value of each
     fold, with fold numbers as keys; empty if these values were not published.
     """

@@ -2,7 +2,7 @@
 
 A text cites a publication in one of three forms: authors and year, such as `Burges et al. 2005` or `(Xu & Li 2007)`; a
 clause that begins with the first author and contains the year or the arXiv number, as in the catalogue of data sets; or
-the entry's keyword, such as `LightGBM`. A model therefore cites publications in its summary; no other list is needed.
+the entry's keyword, such as `LightGBM`. A model cites its publications in its summary, so no other list is needed.
 """
 
 import re
@@ -68,6 +68,6 @@ def named(text: str) -> list[Reference]:
 
 
 def missing(text: str) -> list[str]:
-    """Return the citations in a text that name authors and a year and have no entry in references.bib."""
+    """Return the citations by authors and year in a text that have no entry in references.bib."""
     available = {(reference.authors[0], reference.fields.get("year")) for reference in references().values()}
     return [match[0] for match in CITED.finditer(text) if match.groups() not in available]

@@ -2,13 +2,14 @@
 
 - *reproduced*: the difference is within the variation of seeds plus rounding, |difference| <= 2 sd sqrt(1 + 1/S) +
   rounding, where sd is the standard deviation over our S seeds. With one seed, only the rounding counts.
-- *consistent*: the difference is within its 95% interval. If values per fold are published, the interval is Student's
-  interval of the mean of the paired differences per fold. This interval is narrow, because the values of two programs
-  on the same queries differ far less than the values of different queries. Otherwise, the interval's half width is 1.96
-  standard errors of our mean over queries, which is wide.
+- *consistent*: the absolute difference is at most half the width of its 95% interval. If values per fold are published,
+  the interval is Student's interval of the mean of the paired differences per fold. This interval is narrow, because
+  the values of two programs on the same queries differ far less than the values of different queries. Otherwise, the
+  interval's half width is 1.96 standard errors of our mean over queries, which is wide.
 - *not reproduced*: neither condition holds.
 
-A verdict is strong if few of our other methods would get it for the same published number. `alike` counts them.
+A verdict is strong if few of our other methods would get the same verdict for the same published number. `alike` counts
+these methods.
 """
 
 import math

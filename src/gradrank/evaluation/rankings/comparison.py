@@ -52,11 +52,11 @@ class Comparison(Result):
     and `losses` are the numbers of queries where a is better than, equal to or worse than b. `p` is the two-sided p
     value, and `p_corrected` the value after the correction, if there is one. `effect_size` is Cohen's d_z: the mean
     difference divided by the standard deviation of the differences. With a margin, `p_equivalence` is the p value of
-    two one-sided t tests, `p_equivalence_corrected` the value after the correction, and `equivalent` is True if the
-    last of these p values is below .05. An undefined value is null.
+    two one-sided t tests, `p_equivalence_corrected` the value after the correction, and `equivalent` is True if
+    `p_equivalence_corrected` (without a correction, `p_equivalence`) is below .05. An undefined value is null.
 
-    family: the comparisons for which p values are corrected. metric, convention, test, correction, margin: as given to
-    `compare`.
+    family: description of the comparisons for which p values are corrected. metric, convention, test, correction,
+    margin: as given to `compare`.
     """
 
     table: pl.DataFrame
@@ -142,8 +142,8 @@ def compare(
     Raises
     ------
     GradrankError
-        If there are fewer than two rankings, if they have different documents, if the baseline is not one of them, and
-        for malformed data and unknown names.
+        If there are fewer than two rankings, if the rankings have different documents, if the baseline is not one of
+        the rankings, if the data are malformed, or if a name is unknown.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _table(
 
 
 def _compared(a: np.ndarray, b: np.ndarray, test: PairedP, margin: float | None) -> dict[str, Any]:
-    """Return the keys of one row that do not depend on other rows."""
+    """Return the cells of one row that do not depend on other rows."""
     defined = ~np.isnan(a - b)
     a, b = a[defined], b[defined]
     wins, ties, losses = win_tie_loss(a, b)

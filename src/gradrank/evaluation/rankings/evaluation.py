@@ -72,29 +72,33 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a ranking with one or more metrics under a named convention.
 
-    Arrays can be NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. Their rows can be in any order; the
-    rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the rows decides
-    between documents with equal scores.
+    Arrays can be given as NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. The rows can be in any
+    order; the rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the
+    rows decides between documents with equal scores.
 
     Parameters
     ----------
     y
-        (n,) relevance grades: integers from 0 to 31. A document is relevant if its grade is 1 or more. Instead, the
-        path of TREC qrels, of a data file in any form that training reads, or of a stored collection.
+        (n,) relevance grades: integers from 0 to 31. A document is relevant if its grade is 1 or more. Instead of
+        grades, a path can be given: of TREC qrels, of a data file in any form that training reads, or of a stored
+        collection.
     scores
-        (n,) finite numbers; a higher score is a better rank. Instead, the path of a score file: a TREC run, one score
-        per line, or Parquet. Documents that a TREC run leaves out are treated as in trec_eval.
+        (n,) finite numbers; a higher score means a better rank. Instead of numbers, the path of a score file can be
+        given: a TREC run, one score per line, or Parquet. Documents that a TREC run leaves out are treated as in
+        trec_eval.
     qid
         (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
     metrics
         Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
         of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
     convention
-        Name of a convention, such as `letor4` or `trec`; `gradrank.conventions()` lists them. Instead, a Convention.
+        Name of a convention, such as `letor4` or `trec`; `gradrank.conventions()` lists them. Instead of a name, a
+        Convention can be given.
     confidence
         Confidence level of the intervals of the means.
     docid
-        (n,) document ids. They break ties under the convention `trec`, and they match a TREC run to an array `y`.
+        (n,) document ids. The ids break ties under the convention `trec`. If `y` is an array and `scores` is a TREC
+        run, the ids also match the documents of the run to the rows of `y`.
 
     Returns
     -------

@@ -40,9 +40,9 @@ class ConventionExplanation(Result):
     `documents`, `relevant` (numbers of documents and of relevant documents) and `reasons`. Rows are sorted by the
     absolute difference, the largest first. k: rank at which NDCG is computed.
 
-    A rule is a reason for the difference of a query if the value changes when this rule alone is replaced by that of
-    `standard`. If no single replacement changes the value, the reasons are the rules that change the value when they
-    alone are applied to `standard`.
+    A rule of the convention is a reason for the difference of a query if the value changes when this rule alone is
+    replaced by that of `standard`. If no single replacement changes the value, a rule is a reason if adding this rule
+    alone to `standard` changes the value under `standard`.
     """
 
     means: pl.DataFrame

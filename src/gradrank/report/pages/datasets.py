@@ -83,7 +83,7 @@ def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, li
 
     The outer keys are the conventions, and the inner keys are the models. Each value is a list with one tuple per
     metric: the mean, half the width of its 95% interval, and whether the mean is the best of all models. With several
-    seeds, the standard deviation over the seeds follows the half width in brackets.
+    seeds, the standard deviation over the seeds is in brackets after the half width.
 
     The primary convention comes first. In each convention, the model with the best headline metric comes first.
     """

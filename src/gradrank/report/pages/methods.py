@@ -30,8 +30,8 @@ class Setting:
 class MethodDescription:
     """A method with its publications and settings.
 
-    variants: the settings. The key is a comma-separated list of the data sets with these settings. There are several
-    entries if the settings differ between data sets.
+    variants: the settings. Each key is a comma-separated list of the data sets with the same settings. There are
+    several keys if the settings differ between data sets.
     """
 
     name: str

@@ -44,7 +44,7 @@ def prose(text: str) -> Markup:
 
 
 def method(name: str, linked: Collection[str]) -> Markup:
-    """Return the name of a method as HTML. If `linked` contains the name, it links to the method's description."""
+    """Return the name of a method as HTML, with a link to the method's description if `linked` has the name."""
     return Markup('<a href="#method-{0}">{0}</a>').format(name) if name in linked else Markup.escape(name)
 
 

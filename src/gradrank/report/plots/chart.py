@@ -22,7 +22,7 @@ class Series:
     """A series of points, sorted by x.
 
     half_widths: half the width of the interval around each y; the interval is drawn as a bar. points: if True, each
-    point is marked with a dot, which is meant for measurements rather than curves.
+    point is marked with a dot. Dots are meant for measurements rather than curves.
     """
 
     name: str

@@ -34,8 +34,8 @@ def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
     """Return the panel of one method, for its first seed. Return None if no fold has more than one step.
 
     The upper plot shows the validation metric, with a dot at the best step of each fold. The lower plot shows the
-    training loss, if there is one. The mean ends at the last step of the shortest fold, because beyond that step it
-    would average fewer folds.
+    training loss, if there is one. The mean ends at the last step of the shortest fold, because a mean beyond that step
+    would cover fewer folds.
     """
     first = [fold for fold in folds if not fold.is_additional_seed]
     lines = {fold.number: fold.history for fold in first if len(fold.history.get("step", [])) > 0}

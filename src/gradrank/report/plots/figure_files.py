@@ -36,9 +36,9 @@ def _outermost(drawing: str) -> Iterator[str]:
 
 
 def standalone(drawing: str) -> str:
-    """Return an SVG file of a drawing of `svg.drawing`, with explicit size, styles and a white background.
+    """Return the text of an SVG file with explicit size, styles and a white background.
 
-    Raises ValueError if the text is not such a drawing.
+    drawing: as returned by `svg.drawing`. Raises ValueError if the text is not such a drawing.
     """
     width, height, rest, content = _groups(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" ([^>]*)>(.*)</svg>', drawing)
     size = f'width="{float(width) + 2 * MARGIN:g}" height="{float(height) + 2 * MARGIN:g}"'

@@ -24,8 +24,8 @@ class Curves:
 def pr_curves(dataset: ReportedDataset, convention: str, marked: tuple[str, ...]) -> Curves | None:
     """Return the plot, with the methods of `marked` in colour and the others in grey.
 
-    A curve is the mean over folds of the mean over queries of the interpolated precision at recall 0, .1, ..., 1.
-    Returns None if this precision was not measured.
+    A curve shows the interpolated precision at recall 0, .1, ..., 1, averaged over the queries of each fold and then
+    over folds. Returns None if this precision was not measured.
     """
     rows = [row for row in dataset.tables.get("pr_curve", []) if row["convention"] == convention]
     by_model: dict[str, list[float]] = {model: [] for model in dataset.ranked()}

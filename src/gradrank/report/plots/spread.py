@@ -22,7 +22,10 @@ class Spread:
 
 
 def spread(dataset: ReportedDataset, convention: str) -> Spread:
-    """Return the plot of the headline metric. Dots are fold means, bars 95% intervals, diamonds published values."""
+    """Return the plot of the headline metric.
+
+    Dots are fold means, bars are 95% intervals, and diamonds are published values.
+    """
     metric = dataset.headline
     main = {
         row["model"]: row

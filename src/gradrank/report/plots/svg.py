@@ -32,7 +32,7 @@ class Scale:
 
 
 def padded(values: Sequence[float], start: float, end: float, share: float = 0.06) -> Scale:
-    """Return a Scale over `values` with a margin on both sides, so that its range is never empty."""
+    """Return a Scale over `values` with a margin on both sides, so that the range of the Scale is never empty."""
     low, high = min(values), max(values)
     room = (high - low) * share or abs(low) * share or 1.0
     return Scale(low - room, high + room, start, end)

@@ -24,8 +24,8 @@ UNDEFINED = -1  # value of a query that the convention excludes from the mean
 class TwoMethods:
     """The comparison of the two methods in `chosen`. tests: results of the paired tests; the keys are metrics.
 
-    data: names, values and tests of all methods, from which two_methods.js draws any other pair. every: step between
-    the queries in `data`; 1 if `data` contains every query.
+    data: names, values and tests of all methods, from which two_methods.js draws the comparison of any other pair.
+    every: step between the queries in `data`; 1 if `data` contains every query.
     """
 
     models: list[str]
@@ -88,9 +88,9 @@ def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[
 def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> Markup:
     """Return a plot of the differences per query, in descending order.
 
-    One polygon shows the queries on which the first method is better, the other those on which it is worse. one, two:
-    names of the methods. first, second: their values in ten-thousandths. For other pairs, two_methods.js redraws the
-    two polygons with the same arithmetic.
+    One polygon shows the queries on which the first method is better. The other polygon shows the queries on which the
+    first method is worse. one, two: names of the methods. first, second: their values in ten-thousandths. For other
+    pairs, two_methods.js redraws the two polygons with the same arithmetic.
     """
     gaps = sorted(
         (a - b for a, b in zip(first, second, strict=True) if a != UNDEFINED and b != UNDEFINED), reverse=True

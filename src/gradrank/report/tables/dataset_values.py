@@ -26,7 +26,7 @@ class DatasetValues:
 
     primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
     has values under the primary convention. short: the rows of `gradrank.evaluation.short_lists`. constant: the values
-    of a ranking in which every document has the same score; the keys are conventions. It is empty if the stored
+    of a ranking in which every document has the same score; the keys are conventions. `constant` is empty if the stored
     collection was not read.
     """
 
@@ -52,7 +52,7 @@ class DatasetValues:
 
     @cached_property
     def pairs(self) -> list[Row]:
-        """Paired tests of every two methods. The p values are Holm-corrected over all pairs of one metric."""
+        """Paired tests of all pairs of methods. The p values are Holm-corrected over all pairs of one metric."""
         folds = next(iter(self.values.values()))[self.primary].folds
         return [
             {"convention": self.primary, "metric": metric} | row
@@ -181,9 +181,10 @@ def published_rows(dataset: DatasetValues) -> Iterator[PublishedRow]:
 
 
 def file_order_rows(dataset: DatasetValues) -> Iterator[Row]:
-    """Yield the values with tied scores in file order and in expectation, under the primary convention.
+    """Yield rows with two values: with tied scores in file order, and in expectation over all orders of tied scores.
 
-    The rows of a constant score come first, followed by the rows of every method.
+    The values follow the primary convention. The rows of a constant score come first, followed by the rows of every
+    method.
     """
     constant = {CONSTANT: dataset.constant} if dataset.constant else {}
     return file_order(constant | dict(dataset.values), dataset.primary)

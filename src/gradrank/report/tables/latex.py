@@ -1,8 +1,8 @@
 """Write a Table as LaTeX for papers: booktabs rules, best values in bold, marks of significance, a full caption.
 
 A table with `parts` becomes one table per value of that column, such as the convention. The text needs the packages
-booktabs, graphicx and longtable. A table of more lines than fit a page is a longtable; a table wider than the text is
-shrunk.
+booktabs, graphicx and longtable. A table with more lines than fit on a page becomes a longtable. A table that is wider
+than the text is shrunk.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text for LaTeX without the marks of verdicts, because the verdict's word follows its mark."""
+    """Return text for LaTeX. Marks of verdicts are left out, because a word after each mark states the same verdict."""
     return latex_escape("".join(sign for sign in text if sign not in MARKS.values()))
 
 
@@ -49,7 +49,7 @@ def _long_grid(table: Table, rows: Sequence[PrintedRow]) -> Grid:
 def _wide_grid(table: Table, wide: Wide, rows: Sequence[PrintedRow]) -> tuple[Grid, bool]:
     """Return the wide form, and whether a cell has a mark of significance.
 
-    If `wide.best` is set, its lines are sorted by the column `wide.by`, best first.
+    If `wide.best` is set, the lines of the wide form are sorted by the column `wide.by`, best first.
     """
     keys = [key for key in wide.lines if key != table.parts]
     heads, cells = pivot(rows, keys, wide.across)

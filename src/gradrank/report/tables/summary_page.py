@@ -69,7 +69,7 @@ def _half_width(row: Row) -> str:
 
 
 def _seeds(main: list[Row]) -> list[str]:
-    """Return a sentence that explains the brackets in the main table. If no method has several seeds, return []."""
+    """Return a list with one sentence that explains the brackets in the main table, or [] without several seeds."""
     several = {row["seeds"] for row in main if row.get("seeds")}
     return [
         f"In brackets: the standard deviation of the mean over {' or '.join(map(str, sorted(several)))} seeds. {SEEDS}"

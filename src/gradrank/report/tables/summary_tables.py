@@ -5,7 +5,7 @@
   row also has the number of seeds and the standard deviation of the mean over seeds.
 - folds: the means of each fold
 - published: each published number and the measured value
-- pairwise: paired tests of every two methods
+- pairwise: paired tests of all pairs of methods
 - ranks: mean ranks over queries
 - pr_curve: interpolated precision at eleven levels of recall
 - short_lists: queries whose value is 0 only because they have few documents
@@ -222,7 +222,7 @@ def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
 
 
 def read_tables(folder: Path) -> dict[str, list[Row]]:
-    """Return a dict of the rows of each table in `folder`, or [] if its file is missing. The keys are table names."""
+    """Return a dict of the rows of each table in `folder`. The keys are table names; a missing file gives []."""
     return {name: read_csv(folder / f"{name}.csv", definition.columns) for name, definition in DEFINITIONS.items()}
 
 

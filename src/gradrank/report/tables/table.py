@@ -61,7 +61,7 @@ class Column:
 
 
 class Mark(NamedTuple):
-    """A mark for cells whose p value, in column `p`, is below the significance level; `words`: its explanation."""
+    """A mark for cells whose p value, in column `p`, is below the significance level; `words`: text for the mark."""
 
     p: str
     words: str
@@ -71,8 +71,9 @@ class Mark(NamedTuple):
 class Wide:
     """The wide form of a long table: one line per combination of values of `lines`, one column per value of `across`.
 
-    cell: format string over the printed cells of a row. best: column whose highest value per `across` is in bold in
-    LaTeX. by: value of `across` by which LaTeX sorts the lines, best first. mark: the cells that LaTeX marks.
+    cell: format string over the printed cells of a row. best: column whose highest value, for each value of `across`,
+    is bold in LaTeX. by: value of `across` by which LaTeX sorts the lines, best first. mark: the cells that LaTeX
+    marks.
     """
 
     lines: tuple[str, ...]
@@ -87,9 +88,9 @@ class Wide:
 class Table:
     """A table whose file name is `id`.
 
-    about: a frame that has the columns, or one source object per row, from which the columns take their values.
-    timed: the table holds measured times, which differ from run to run. wide: the wide form for Markdown and LaTeX, if
-    there is one. parts: a column; LaTeX writes one table per value of it.
+    about: a frame that has the columns, or one source object per row, from which the columns take their values. timed:
+    the table holds measured times, which differ from run to run. wide: the wide form for Markdown and LaTeX, if there
+    is one. parts: a column; in LaTeX, there is one table per value of this column.
     """
 
     id: str
@@ -164,7 +165,7 @@ def write_csv(table: Table, folder: Path) -> None:
 
 
 def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
-    """Return the rows of a file of `write_csv`, with the types of the columns; an empty list if the file is missing."""
+    """Return the rows of a file that `write_csv` wrote, with the types of the columns; [] if the file is missing."""
     import polars as pl
 
     if not path.is_file():
@@ -174,7 +175,7 @@ def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
 
 
 def markdown(table: Table) -> str:
-    """Return a table as a Markdown pipe table, in its wide form if it has one."""
+    """Return a table as a Markdown pipe table, in the wide form if the table has one."""
     if table.wide is None:
         return pipe_table(table.head, table.cells())
     heads, lines = pivot(table.printed_rows(), table.wide.lines, table.wide.across)

@@ -1,6 +1,6 @@
 """The claims in the text of the ARSM paper, tested query by query.
 
-They are about the top ranks, the number of levels, and the combination of the level probabilities.
+The claims are about the top ranks, the number of levels, and the combination of the level probabilities.
 """
 
 from collections.abc import Sequence
@@ -95,7 +95,7 @@ VARIED = [Column("value", "value"), Column("metric")]
 
 
 def _varied(inputs: Inputs, parameter: str, base: object) -> list[Row]:
-    """Return paired tests that compare every other value of a parameter of ARSM with the value `base`."""
+    """Return paired tests that compare the other values of a parameter of ARSM with the value `base`."""
     questions = []
     for dataset in inputs.datasets:
         values = _by_value(inputs, dataset, parameter)
@@ -122,7 +122,7 @@ def _by_value(inputs: Inputs, dataset: str, parameter: str) -> dict[str, QueryVa
 def judge_claims(questions: Sequence[Question]) -> list[Row]:
     """Return the paired tests of the questions.
 
-    The cell `claim` of each row says whether the claim that the first method is better holds.
+    The cell `claim` of each row has the verdict on the claim that the first method is better.
     """
     rows = paired_tests(questions)
     for row in rows:
@@ -137,7 +137,7 @@ def _table(id: str, title: str, columns: Sequence[Column], rows: list[Row]) -> T
 
 
 def _counted(rows: Sequence[Row]) -> str:
-    """Return the number of claims with each verdict in words.
+    """Return, in words, the number of claims with each verdict.
 
     An example is `0 of 14 hold, 14 are not separated, 0 are contradicted`.
     """

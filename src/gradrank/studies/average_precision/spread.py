@@ -78,7 +78,7 @@ def _shares(dataset: str, aps: np.ndarray) -> Row:
     """Return a row with two standard deviations of AP.
 
     `over_queries` is the standard deviation over the queries of one method. `over_methods` is the standard deviation
-    over the methods on one query. Each is the square root of the mean variance.
+    over the methods on one query. Each value is the square root of a mean variance.
 
     aps: (methods, queries) values. Queries with an AP of 0 for any method are left out.
     """

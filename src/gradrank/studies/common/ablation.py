@@ -46,7 +46,7 @@ class Ablation:
         ]
 
     def questions(self) -> list[Question]:
-        """Return the comparisons of every other model with the base model, one per metric and model."""
+        """Return the comparisons of the other models with the base model, one per metric and model."""
         base_values = next(values for _, model, values in self.measured if model == self.base)
         return [
             Question({"parameter": self.title, "value": setting(value)}, metric, values, base_values)

@@ -3,8 +3,8 @@
 A study recreates one publication or answers one question, and compares every published number with our own. Each study
 is a folder in a package. Packages are registered as entry points; the default package is `gradrank/studies/`. The
 contents of the folder are described in gradrank.config.studies. The command `gradrank study NAME`, the workflow target
-and the report find a study by the name of its folder, so a new study needs no other edit. Its settings are under
-`studies.NAME` in params.yaml.
+and the report find a study by the name of its folder, so a new study needs no other edit. The settings of a study are
+under `studies.NAME` in params.yaml.
 """
 
 from collections.abc import Mapping, Sequence
@@ -121,7 +121,8 @@ class Inputs:
         return spec["params"] | {"model": spec["model"]}
 
     def variants_of(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
-        """Return (value, model) for `base` and for each model of this study that differs from it in one parameter only.
+        """Return (value, model) for `base` and for each model of this study that differs from `base` only in parameter
+        `name`.
 
         name: the name of the parameter. value: the value of the parameter in that model. The list is sorted by value.
         """

@@ -1,7 +1,7 @@
 """The files that `gradrank study NAME` writes: page.json, page.md, numbers.json and the tables.
 
-The report reads page.json. numbers.json and page.md are committed to git. They contain no times, so equal results give
-equal bytes.
+The report reads page.json. numbers.json and page.md are committed to git. Neither file contains times, so equal results
+give equal bytes.
 """
 
 from collections.abc import Iterator, Sequence

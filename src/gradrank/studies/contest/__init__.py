@@ -25,8 +25,8 @@ class Settings(StudySettings):
     methods: names of registered models. The models are tuned in their search spaces, and the section `models` of
     params.yaml is ignored. tuners: number of tuners per method. A tuner is one independent random search. trials:
     number of configurations that each tuner evaluates per fold. seeds: number of trainings, with different seeds, of
-    the configuration that a tuner chose for a fold. frozen: collections without tuning, evaluated once with the
-    configurations that were chosen on the first of `datasets`.
+    the configuration that a tuner chose for a fold. frozen: collections on which nothing is tuned. Each of them is
+    evaluated once, with the configurations that were chosen on the first data set in `datasets`.
     """
 
     trials: Annotated[int, Field(ge=1, le=10_000)] = 16
@@ -52,6 +52,6 @@ class Settings(StudySettings):
     def _frozen_are_not_tuned(self) -> "Settings":
         if both := sorted(set(self.frozen) & set(self.datasets)):
             raise ValueError(
-                f"{', '.join(both)}: named in both `frozen` and `datasets`. Fix: remove it from one of them"
+                f"{', '.join(both)}: listed in both `frozen` and `datasets`. Fix: remove it from one of them"
             )
         return self

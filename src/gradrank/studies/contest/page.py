@@ -166,8 +166,8 @@ def _budget(dataset: str, trials: Mapping[str, EntryTrials]) -> PageSection:
 def curves(trials: Mapping[str, EntryTrials]) -> dict[str, np.ndarray]:
     """Return, for each method, the (n,) expected test values with 1, ..., n trials, averaged over folds.
 
-    n is the smallest number of random trials that all methods with a search space have on every fold. A method without
-    a search space has the same value for every number of trials.
+    n is the smallest number of random trials that any method with a search space has on any fold. A method without a
+    search space has the same value for every number of trials.
     """
     import polars as pl
 

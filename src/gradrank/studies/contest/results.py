@@ -85,9 +85,9 @@ class EntryTrials:
 
     @cached_property
     def for_all(self) -> list[Chosen]:
-        """The choice of each tuner if it may choose only one configuration for all folds.
+        """The choice of each tuner if the tuner may choose only one configuration for all folds.
 
-        It is the configuration with the best mean validation value over all folds.
+        The choice is the configuration with the best mean validation value over all folds.
         """
         return for_all_folds(self.trials.partition_by("fold"))
 
@@ -117,17 +117,17 @@ class EntryTrials:
         return Runs(values[:, None, :], ordered[0]["fold"].to_numpy())
 
     def per_fold(self) -> Runs | None:
-        """Return the test values of the configurations that were chosen per tuner and fold. See `values` for None."""
+        """Return the test values of the configuration chosen per tuner and fold, or None as in `values`."""
         return self.values(
             {(chosen.tuner, fold): chosen.trial for fold, choice in self.choices.items() for chosen in choice.chosen}
         )
 
     def one_for_all(self) -> Runs | None:
-        """Return the test values of the one configuration per tuner for all folds. See `values` for None."""
+        """Return the test values of the one configuration per tuner for all folds, or None as in `values`."""
         return self.values({(chosen.tuner, fold): chosen.trial for fold in self.choices for chosen in self.for_all})
 
     def default(self) -> Runs | None:
-        """Return the test values of the default configuration, which is trial 0. See `values` for None."""
+        """Return the test values of the default configuration, which is trial 0, or None as in `values`."""
         return self.values(
             {(chosen.tuner, fold): 0 for fold, choice in self.choices.items() for chosen in choice.chosen}
         )
@@ -148,7 +148,7 @@ def _read_entry(tuned: Tuned, dataset: str, method: str, folds: int) -> ContestE
 
     table = pl.read_parquet(tuned.per_query_path).sort("tuner", "seed", "fold", maintain_order=True)
     cls, runs_of = get_model(method), (table["tuner"].n_unique(), table["seed"].n_unique())
-    has_choice = space_of(cls) or members_parameter(cls)  # each tuner of a fusion chooses its members
+    has_choice = space_of(cls) or members_parameter(cls)  # each tuner of a fusion chooses the members
     shape = (*(runs_of if has_choice else (1, math.prod(runs_of))), -1)
     values = {name: table[name].to_numpy().reshape(shape) for name in METRICS}
     fold_of = table["fold"].to_numpy().reshape(shape)[0, 0]
@@ -178,8 +178,8 @@ def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Run
     """Return the runs of a ranking that gives every document the same score.
 
     The outer keys are the titles of the table rows, and the inner keys are the metrics. One row breaks ties by the
-    order of the file. The other row has the expected value over all orders. It exists only if the convention has an
-    expected variant.
+    order of the file. The other row has the expected value over all orders. The second row exists only if the
+    convention has an expected variant.
     """
     dataset_convention = inputs.settings["conventions"][dataset]
     named = {dataset_convention: "constant score, file order"}

@@ -1,7 +1,7 @@
 """RankNet on pairs with target probabilities, with and without features.
 
-Without features, every item has its own output: the model is a linear net on unit vectors. Its result depends only on
-the targets. It is compared with the result of Newton's method on the same cost.
+Without features, every item has its own output: the model is a linear net on unit vectors. The learned probabilities
+depend only on the targets. They are compared with the result of Newton's method for the same cost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -121,9 +121,9 @@ def consistent(rng: np.random.Generator) -> dict[str, Any]:
 def inconsistent(rng: np.random.Generator) -> dict[str, Any]:
     """Return the results of training on random targets that no outputs can reproduce.
 
-    error: largest difference from the optimum. wins: largest error over the items i of the expected number of wins,
-    which is the sum of P_ij over j. circles: number of triples of items whose targets P_ij, P_jk and P_ki are all above
-    1/2. excess: mean cost per pair minus the entropy of its target, in nats.
+    error: largest difference from the optimum. wins: largest error of the expected number of wins of an item. For item
+    i, this number is the sum of P_ij over j. circles: number of triples of items whose targets P_ij, P_jk and P_ki are
+    all above 1/2. excess: mean cost per pair minus the entropy of its target, in nats.
     """
     targets = np.full((ITEMS, ITEMS), 0.5)
     above = np.triu_indices(ITEMS, 1)
@@ -152,8 +152,9 @@ def noise(sizes: Sequence[int], rng: np.random.Generator) -> list[dict[str, Any]
     """Train RankNet with features, once for each kind of target in KINDS and each number of pairs in `sizes`.
 
     Returns one row per kind and number of pairs. `right` is the percentage of new pairs that RankNet puts in the true
-    order. `error` is the mean absolute error of their probabilities. The l2 is selected by the cross-entropy of
-    validation pairs. The validation pairs have the same kind of target as the training pairs, and the same number.
+    order. `error` is the mean absolute error of the learned probabilities of new pairs. The l2 is selected by the
+    cross-entropy of validation pairs. The validation pairs have the same kind of target as the training pairs, and the
+    same number.
     """
     truth = rng.normal(size=FEATURES)
     truth *= SPREAD / np.sqrt(

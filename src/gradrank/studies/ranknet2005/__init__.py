@@ -35,8 +35,8 @@ class Artificial(BaseModel):
 class Fewer(BaseModel):
     """Settings of the trainings on fewer queries.
 
-    methods: the variants to train. queries: numbers of training queries. seeds: number of trainings per variant and
-    number of queries. Each training has its own random sample of the training queries.
+    methods: the variants to train. queries: numbers of training queries. seeds: number of trainings for each variant
+    and each number of queries. Each training has its own random sample of the training queries.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,8 +49,7 @@ class Fewer(BaseModel):
 class Settings(StudySettings):
     """Settings of the study.
 
-    seeds: number of trainings of each variant, each with a different seed. The first one is the training of the
-    workflow.
+    seeds: number of trainings of each variant, each with a different seed. The first training is that of the workflow.
     """
 
     artificial: Artificial

@@ -97,7 +97,7 @@ def train_net(
 
     Returns a dict. `epoch` is the best epoch. `vali` and `test` are the percentages of correctly ordered pairs on the
     validation and test files at this epoch. `epochs` is the number of trained epochs. `train` is the percentage on the
-    training files after the last of them. `pairs` is the number of training pairs.
+    training files after the last epoch. `pairs` is the number of training pairs.
     """
     train, vali, test = data[:size], data[PARTS["vali"]], data[PARTS["test"]]
     best: dict[str, Any] = {"vali": -1.0}
@@ -118,12 +118,12 @@ def run_experiments(
 ) -> dict[str, Any]:
     """Draw one target function and run all experiments on it.
 
-    For the net, these are Table 1 at `sizes`, and the check that 1000 vectors are learned without error. The check
-    keeps the rate constant, because steps per file sometimes raise the mean cost, and halving would then stop the
-    training.
+    For the target `net`, the experiments are Table 1 at `sizes`, and the check that 1000 vectors are learned without
+    error. The check keeps the rate constant, because steps per file sometimes raise the mean cost, and halving would
+    then stop the training.
 
-    For the polynomial, these are Table 1 at `sizes` and Table 2 at `tie_sizes`, each with both scalings of the
-    polynomial's terms, and a linear net for each share of LINEAR_SHARES.
+    For the target `poly`, the experiments are Table 1 at `sizes` and Table 2 at `tie_sizes`, each with both scalings of
+    the polynomial's terms, and a linear net for each share of LINEAR_SHARES.
 
     Raises GradrankError if a size is not a number of whole training files.
     """
@@ -165,7 +165,7 @@ def run_experiments(
 def draw_with_linear_share(seed: int, share: float) -> Vectors:
     """Return the vectors of a polynomial target whose linear term has the given share of the variance.
 
-    The other two terms have half of the remaining variance each.
+    Each of the other two terms has half of the remaining variance.
     """
     features = draw_features(FILES * FILE, seed)
     terms = polynomial_terms(draw_weights("poly", seed), features)

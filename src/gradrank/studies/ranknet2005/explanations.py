@@ -1,6 +1,6 @@
 """Experiments on why the order of the methods differs from the order in the paper.
 
-The nets are trained with other parameters, the number of hidden units that they use is measured, and some methods are
+The nets are trained with other parameters. The number of hidden units that the nets use is measured. Some methods are
 trained on fewer queries.
 """
 

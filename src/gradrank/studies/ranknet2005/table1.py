@@ -18,7 +18,7 @@ from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
 from gradrank.studies.ranknet2005.published import value
 
 TARGETS = {"net": "random net", "poly": "random polynomial"}
-TEXT_SHARE = 1 / 3  # share of the linear term in the variance of the polynomial of the paper's text
+TEXT_SHARE = 1 / 3  # share of the linear term in the variance of the polynomial, in the paper's text
 WHERE = (Column("target", "target"), Column("net", "net"), Column("size", "training vectors", ",d"))
 
 
@@ -71,8 +71,8 @@ def training_sizes(runs: list[Run]) -> PageSection:
 def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
     """Return two tables about the share of the linear term.
 
-    The first one has the accuracy of a linear net for each share. The second one has the share at which a linear net
-    reaches the paper's number.
+    The first table has the accuracy of a linear net for each share. The second table has the share at which a linear
+    net reaches the paper's number.
     """
     return [
         Table(

@@ -1,7 +1,7 @@
 """NDCG@15 per query of the paper's methods, trained on a stored collection with several seeds.
 
-The first seed is the training of the workflow, whose scores are in results/. The jobs of the study run the trainings
-with the other seeds, and the trainings on fewer queries. Like every training job, each job reads the test
+The training with the first seed is that of the workflow, and its scores are in results/. The jobs of the study run the
+trainings with the other seeds, and the trainings on fewer queries. Like every training job, each job reads the test
 part only after the model is fitted.
 """
 

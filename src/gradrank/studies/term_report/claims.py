@@ -207,7 +207,7 @@ def _places(rows: Iterable[Row]) -> list[str]:
 def _together(rows: list[Row]) -> str:
     """Return a sentence that says where both values of one attribution are consistent with ours.
 
-    It names the metric, the files and the convention.
+    The sentence gives the metric, the files and the convention.
     """
     key_names = ("attribution", "metric", "files", "convention")
     both = [
