@@ -203,8 +203,8 @@ def _refusal(dataset: str, a: State, b: State) -> str | None:
     """Return the reason why the queries of a data set cannot be paired, or None if they can be paired."""
     if a.conventions[dataset] != b.conventions[dataset]:
         return (
-            f"measured under the convention {a.conventions[dataset]!r} in A, {b.conventions[dataset]!r} in B. Fix: set "
-            "the same evaluation.convention and run the workflow; no model is retrained"
+            f"measured under the convention {a.conventions[dataset]!r} in A and {b.conventions[dataset]!r} in B. Fix: "
+            "set the same evaluation.convention and run the workflow; no model is retrained"
         )
     entry = catalogue().get(dataset)
     if entry is not None and entry.generator and _hashes_differ(dataset, a, b):

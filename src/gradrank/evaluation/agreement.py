@@ -22,7 +22,7 @@ def agreement(
 ) -> pl.DataFrame:
     """Return one row per query of `data` with `qid` and the rank correlations `kendall_tau` and `spearman_rho`.
 
-    scores, against: two score files, as in `read_scores`. Documents without a score in both files are left out. data,
+    scores, against: two score files, as in `read_scores`. Only documents with a score in both files are compared. data,
     split, columns: as in `read_scores` and `read_judgements`. A value is null if a query has fewer than two documents
     with scores, or if a file gives the same score to all of them. Raises GradrankError if the scores are malformed. The
     error is also raised if `data` are qrels and the two files differ in the documents that are ranked but not judged.

@@ -186,7 +186,7 @@ def _query_of_row(judgements: Judgements) -> np.ndarray:
 
 
 def _with_unjudged(rows: pl.DataFrame, unknown: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Return the rows, and the unjudged documents of judged queries with grade 0. Other queries are left out."""
+    """Return the rows and the unjudged documents of judged queries, which get grade 0. Other queries are left out."""
     unjudged = unknown.filter(pl.col("query").is_in(rows["query"].implode()))
     other_queries = unknown["query"].n_unique() - unjudged["query"].n_unique()
     _note(

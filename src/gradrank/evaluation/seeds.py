@@ -1,4 +1,4 @@
-"""The seeds and trained folds that a method's values per query were measured on.
+"""The seeds and the trained folds from which a method's values per query were computed.
 
 The method's folder may also hold folds of seeds that the configuration no longer requests.
 """

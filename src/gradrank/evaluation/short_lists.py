@@ -16,7 +16,7 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 
-NOTABLE_SHARE = 0.01  # smallest share of test queries that causes a warning; in MQ2007, 1 of 1,692 is affected
+NOTABLE_SHARE = 0.01  # smallest share of test queries that causes a warning; in MQ2007, 1 query of 1,692 is affected
 REMEDY = "standard"  # the convention that the warning recommends
 
 

@@ -153,7 +153,7 @@ def test_other_query_sets_are_refused_and_the_rest_compared(changed, reason):
 
 def test_other_conventions_are_refused():
     a = state("a", {"d": {"m": values(1)}})
-    with pytest.raises(GradrankError, match="'letor4' in A, 'standard' in B"):
+    with pytest.raises(GradrankError, match="'letor4' in A and 'standard' in B"):
         compare(a, replace(a, conventions={"d": "standard"}))
 
 

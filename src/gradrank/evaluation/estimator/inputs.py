@@ -122,7 +122,7 @@ def query_weights(data: Collection) -> np.ndarray | None:
         return None
     weights = data.weights[data.offsets[:-1]]
     if not np.array_equal(weights[data.query_of_row], data.weights):
-        raise GradrankError("sample_weight: differs within a query. Fix: give all rows of a query the same weight")
+        raise GradrankError("sample_weight: weights differ within a query. Fix: give all rows of a query one weight")
     return weights
 
 
@@ -139,8 +139,8 @@ def held_out_queries(queries: int, seed: int) -> np.ndarray:
     """Return a (q,) mask of the queries that are held out for the selection of the model."""
     if queries < 2:
         raise GradrankError(
-            "qid: there is one query, but a part of the queries is held out to select the model. Fix: give more "
-            "queries, or eval_set=(X, y, qid)"
+            "qid: there is only one query, so no query can be held out to select the model. Fix: give more queries, "
+            "or eval_set=(X, y, qid)"
         )
     mask = np.zeros(queries, dtype=bool)
     mask[np.random.default_rng(seed).permutation(queries)[: max(1, round(HELD_OUT * queries))]] = True

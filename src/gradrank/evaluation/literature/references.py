@@ -68,6 +68,6 @@ def named(text: str) -> list[Reference]:
 
 
 def missing(text: str) -> list[str]:
-    """Return the citations by authors and year in a text that have no entry in references.bib."""
+    """Return the citations in a text that consist of authors and a year and have no entry in references.bib."""
     available = {(reference.authors[0], reference.fields.get("year")) for reference in references().values()}
     return [match[0] for match in CITED.finditer(text) if match.groups() not in available]

@@ -79,26 +79,22 @@ def evaluate(
     Parameters
     ----------
     y
-        (n,) relevance grades: integers from 0 to 31. A document is relevant if its grade is 1 or more. Instead of
-        grades, a path can be given: of TREC qrels, of a data file in any form that training reads, or of a stored
-        collection.
+        (n,) relevance grades (integers from 0 to 31), or the path of TREC qrels, of a data file in any form that
+        training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
     scores
-        (n,) finite numbers; a higher score means a better rank. Instead of numbers, the path of a score file can be
-        given: a TREC run, one score per line, or Parquet. Documents that a TREC run leaves out are treated as in
-        trec_eval.
+        (n,) finite numbers, or the path of a score file: a TREC run, one score per line, or Parquet. A higher score
+        means a better rank. Documents that a TREC run leaves out are treated as in trec_eval.
     qid
         (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
     metrics
         Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
         of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
     convention
-        Name of a convention, such as `letor4` or `trec`; `gradrank.conventions()` lists them. Instead of a name, a
-        Convention can be given.
+        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names.
     confidence
         Confidence level of the intervals of the means.
     docid
-        (n,) document ids. The ids break ties under the convention `trec`. If `y` is an array and `scores` is a TREC
-        run, the ids also match the documents of the run to the rows of `y`.
+        (n,) document ids. The ids break ties under `trec`, and match the documents of a TREC run to the rows of `y`.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from gradrank.evaluation.rankings.result import Result, Section, section
 REFERENCE = "standard"
 SHOWN = 10  # number of queries that are printed
 ROUNDING = 1e-12  # largest difference that counts as a rounding error
-# key: a field of a convention that changes NDCG. value: what it does, and when a query is affected.
+# key: a field of a convention that changes NDCG. values: the rule of a convention, and the reason for one query.
 FIELDS = {
     "gain": ("linear gain", "linear gain"),
     "discount": ("LETOR's discount", "LETOR's discount"),

@@ -55,7 +55,7 @@ class Result(ABC):
         return "\n\n".join(f"{markdown_table(part.grid)}\n\n{part.caption}" for part in self.sections())
 
     def to_latex(self) -> str:
-        """Return one LaTeX table per table, with rules of the package booktabs. The first line names the packages."""
+        """Return the tables in LaTeX, with rules of the package booktabs. The first line lists the LaTeX packages."""
         tables = []
         for caption, grid, label in self.sections():
             lines = [[latex_escape(cell) for cell in line] for line in grid.lines]

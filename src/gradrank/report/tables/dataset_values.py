@@ -191,7 +191,7 @@ def file_order_rows(dataset: DatasetValues) -> Iterator[Row]:
 
 
 def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:
-    """Yield one row of the mean rank per tested metric and method, the best method first.
+    """Yield one row with the mean rank per tested metric and method. The best method comes first.
 
     Each row also has Nemenyi's critical difference and the p value of Friedman's test for its metric.
     """

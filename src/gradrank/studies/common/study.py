@@ -121,8 +121,7 @@ class Inputs:
         return spec["params"] | {"model": spec["model"]}
 
     def variants_of(self, dataset: str, base: str, name: str) -> list[tuple[Any, str]]:
-        """Return (value, model) for `base` and for each model of this study that differs from `base` only in parameter
-        `name`.
+        """Return (value, model) for `base` and for each model of this study that differs only in parameter `name`.
 
         name: the name of the parameter. value: the value of the parameter in that model. The list is sorted by value.
         """

@@ -38,8 +38,8 @@ def chain(p: np.ndarray | float, n: int) -> np.ndarray:
 def posteriors(adjacent: np.ndarray) -> np.ndarray:
     """Return the (n, n) matrix of P_ij, computed from the (n-1,) probabilities P_{i,i+1} of neighbours (Theorem 1).
 
-    The diagonal is 1/2. P_ij is nan if the neighbours from i to j include both a probability of 0 and a probability of
-    1. Raises GradrankError if a value is nan or outside [0, 1].
+    The diagonal is 1/2. P_ij is nan if the probabilities of the neighbours from i to j include both 0 and 1. Raises
+    GradrankError if a value is nan or outside [0, 1].
     """
     adjacent = _probabilities(adjacent)
     n = len(adjacent) + 1
