@@ -40,7 +40,7 @@ def plain_table(grid: Grid) -> str:
 
 
 def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table. The first column is left-aligned, the other columns are right-aligned."""
+    """Return a Markdown table. The first column is left-aligned, and the other columns are right-aligned."""
     return markdown_table(Grid(head, "l" + "r" * (len(head) - 1), list(rows)))
 
 

@@ -18,8 +18,11 @@ FIXES = {errno.ENOSPC: FREE_SPACE, errno.EDQUOT: FREE_SPACE, errno.EIO: CHECK_DI
 def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     """Return the message for an error that a full or failing disk caused; None for any other error.
 
-    arguments: arguments of the command. Polars reports the text of the operating system without `errno`. SQLite and
-    LightGBM report neither. For such an error, the disk is assumed to be the cause if it is almost full.
+    arguments: arguments of the command.
+
+    Errors of Polars have no `errno`, but their message contains the error text of the operating system. Errors of
+    SQLite and LightGBM have neither. An error with neither is attributed to a full disk if the disk is almost full,
+    unless it is a GradrankError.
     """
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()

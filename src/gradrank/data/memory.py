@@ -41,7 +41,7 @@ def check_memory(path: Path | str, rows: int, width: int) -> None:
     if needed > free:
         raise GradrankError(
             f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.1f} GB, because models are trained on "
-            f"dense rows, but this process may allocate only {free / 1e9:,.1f} GB more. Fix: use a machine with more "
+            f"dense rows. This process may allocate only {free / 1e9:,.1f} GB more. Fix: use a machine with more "
             "memory or a higher limit (`ulimit -v`), keep only the features that most rows have, or hash the features "
             "(for example, add up the features whose numbers are equal modulo 4,096)"
         )

@@ -96,7 +96,7 @@ def paired_t(a: np.ndarray, b: np.ndarray) -> float:
 def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     """Return the two-sided p value of the signed-rank test (Wilcoxon 1945). a, b: (q,) values.
 
-    Queries with equal values are left out. p is 1 if the values of all queries are equal. p is exact if at most 50
+    Queries on which a and b are equal are left out. p is 1 if no query is left. p is exact if at most 50
     queries are left and their absolute differences are distinct. Otherwise, it is computed by the normal approximation
     with a correction for ties.
     """

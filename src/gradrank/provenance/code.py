@@ -47,7 +47,7 @@ def job_code(study: str, job_settings: Mapping[str, Any]) -> str:
 
 
 def _modules(model: str, params: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the modules that training a model depends on; empty if the scores are imported."""
+    """Return the modules on which the training of a model depends; empty if the scores are imported."""
     if model == IMPORTED:
         return ()
     cls = models().get(model) or get_model(model)

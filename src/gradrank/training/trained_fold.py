@@ -86,7 +86,7 @@ class TrainedFold:
             row, column = np.argwhere(bad)[0]
             name = "" if self.members else self.schema.shown(column)
             allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
-            value = f"feature {column + 1}{name} is {features[row, column]} in a row"
+            value = f"feature {column + 1}{name} is {features[row, column]} in one of the rows"
             raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 

@@ -94,7 +94,7 @@ class ContestPlan:
         ]
 
     def files(self, form: str) -> Iterator[str]:
-        """Yield every file that the page depends on, from the stored data to the files that it reads."""
+        """Yield every file that the page depends on directly or indirectly, from the stored data to its own inputs."""
         settings = self.settings[form]
         for dataset in (*settings.datasets, *settings.frozen):
             yield from self.plan.stored_stamps(dataset)

@@ -96,7 +96,9 @@ def _bounded(members: Iterator[Member], archive: Path) -> Iterator[Member]:
             raise GradrankError(f"{archive}: refused: {name!r} would be written outside its folder")
         total += size
         if count > MOST_MEMBERS or total > limit:
-            raise GradrankError(f"{archive}: refused: {count:,} files of {total:,} bytes; it may be an archive bomb")
+            raise GradrankError(
+                f"{archive}: refused: its first {count:,} files have {total:,} bytes in total; it may be an archive bomb"
+            )
         yield Member(name, size, open_member)
 
 

@@ -5,6 +5,7 @@ import http.client
 import sys
 import time
 from pathlib import Path
+from typing import Self
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -64,8 +65,7 @@ def _continue(url: str, part: Path) -> bool:
         have = have if response.status == 206 else 0
         length = response.headers.get("Content-Length")
         total = have + int(length) if length else None
-        with part.open("ab" if have else "wb") as out:
-            progress = Progress(url.rsplit("/", 1)[-1], total)
+        with part.open("ab" if have else "wb") as out, Progress(url.rsplit("/", 1)[-1], total) as progress:
             while block := response.read(BLOCK):
                 out.write(block)
                 progress.show(out.tell())
@@ -78,18 +78,35 @@ def _size(path: Path) -> int:
 
 
 class Progress:
-    """Progress of a download, printed on standard error every two seconds. A terminal shows it in a single line."""
+    """Progress of a download on standard error: a bar in a terminal or a notebook, otherwise a line every two seconds.
 
-    def __init__(self, name: str, total: int | None):
+    name: name of the file. total: its size in bytes, or None if the server does not send it.
+    """
+
+    def __init__(self, name: str, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True)
+        self.has_bar = console.is_terminal or console.is_jupyter
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self.bar = Bar(*columns, TimeRemainingColumn(), console=console, disable=not self.has_bar)
+        self.task = self.bar.add_task(name, total=total)
         self.name, self.of = name, f" of {total / 1e6:,.1f}" if total else ""
         self.next = time.monotonic() + 2
-        self.end = "\r" if sys.stderr.isatty() else "\n"
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
 
     def show(self, done: int) -> None:
-        """Print the progress if two seconds have passed since the last line.
-
-        done: the number of bytes received so far.
-        """
-        if time.monotonic() >= self.next:
+        """Show that `done` bytes have been received."""
+        if self.has_bar:
+            self.bar.update(self.task, completed=done)
+        elif time.monotonic() >= self.next:
             self.next += 2
-            print(f"{self.name}: {done / 1e6:,.1f}{self.of} MB", end=self.end, file=sys.stderr, flush=True)
+            print(f"{self.name}: {done / 1e6:,.1f}{self.of} MB", file=sys.stderr, flush=True)

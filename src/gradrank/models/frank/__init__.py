@@ -71,7 +71,8 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
 
 
 class Stump(NamedTuple):
-    """A stump alpha 1[code > cut]. `loss` is the training loss after the stump is added. Stumps are sorted by loss."""
+    """A stump: alpha if code > cut, otherwise 0. `loss` is the training loss after the stump is added. It comes first,
+    so that stumps compare by loss."""
 
     loss: float
     feature: int

@@ -15,7 +15,9 @@ from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.training.solvers.matrix_vector import transposed_times
 
-SPANNED = 1e-6  # a landmark is dropped if less than this share of its K(x, x) is unexplained by the other landmarks
+# A landmark is dropped if the part of its K(x, x) that the landmarks chosen before it do not explain is at most this
+# share of the largest K(x, x).
+SPANNED = 1e-6
 BLOCK = 64  # documents per matrix product; constant, so that the values of a document do not depend on other documents
 SAMPLED = 2  # documents per landmark in the sample from which the second derivative of the cost is computed
 

@@ -59,7 +59,7 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _of(measured: Measured, dataset: str) -> list[Mapping[str, QueryValues]]:
-    """Return a list with one element: the per-query values of each model on a data set.
+    """Return the per-query values of each model on a data set, as a list with one element.
 
     The list is empty if the study does not include the data set.
     """

@@ -67,7 +67,8 @@ def _item(item: Table | Figure) -> dict[str, Any]:
 def _numbers(sections: Sequence[PageSection]) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of the tables. The keys are the ids of the tables.
 
-    Tables of figures are left out, because CSV files contain them. Tables of times are left out as well.
+    The tables behind the figures (plots) are left out, because their values are in CSV files. Tables of times are left
+    out as well.
     """
     return {
         item.id: [

@@ -66,7 +66,8 @@ def l2_path(
         return cost / unranked + penalty, slope / unranked + l2 * weights
 
     for l2 in sorted(grid, reverse=True):
-        # With a relative tolerance of 1e-9 for the objective, MAP differs by less than 1e-4 from its limit.
+        # With a relative tolerance of 1e-9 for the objective, MAP differs by less than 1e-4 from its value
+        # at full convergence.
         options = {"maxiter": 1000, "ftol": 1e-9, "gtol": 1e-7}
         solution = minimize(objective, weights, args=(l2,), jac=True, method="L-BFGS-B", options=options)
         weights = solution.x
