@@ -30,11 +30,11 @@ def limit(text: str) -> Limit:
 
 
 def regressions(comparison: Comparison, limit: Limit) -> list[MeanDifference]:
-    """Return the rows of methods whose mean fell by more than the limit, whether or not the fall is
-    significant.
+    """Return the rows of methods whose mean fell by more than the limit, significant or not.
 
-    Significance is not required, for two reasons. Training with the same seeds gives the same bytes, so with unchanged seeds a fall is never caused by chance in
-    training. With few queries, a large fall may not be significant. Methods that exist in only one state are ignored.
+    Significance is not required, for two reasons. Training with the same seeds gives the same bytes, so with unchanged
+    seeds a fall is never caused by chance in training. With few queries, a large fall may not be significant. Methods
+    that exist in only one state are ignored.
 
     Raises GradrankError if the metric was not measured or a data set could not be compared.
     """

@@ -97,7 +97,8 @@ def _bounded(members: Iterator[Member], archive: Path) -> Iterator[Member]:
         total += size
         if count > MOST_MEMBERS or total > limit:
             raise GradrankError(
-                f"{archive}: refused: its first {count:,} files have {total:,} bytes in total; it may be an archive bomb"
+                f"{archive}: refused: its first {count:,} files have {total:,} bytes in total, so it may be an archive "
+                "bomb"
             )
         yield Member(name, size, open_member)
 

@@ -21,8 +21,8 @@ def rankcosine(
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
-        centred: whether each query's means of grades and scores are subtracted first. If so, adding a constant to all scores
-    changes neither their order nor the cost.
+        centred: whether each query's means of grades and scores are subtracted first. If so, adding a
+            constant to all scores changes neither their order nor the cost.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.

@@ -28,8 +28,8 @@ class Net:
     mean: (d,) means of the features in the training part. scale: (d,) divisors. The inputs are (x - mean) / scale.
     activation: "relu" or "tanh". log_limit: if not None, x is replaced by sign(x) ln(1 + |x|), clipped to +-log_limit,
     before the standardisation.
-    gains, shifts: scale factors and offsets of a layer norm before each activation. Each is a list of one (outputs,) array
-    per hidden layer, or empty if there is no layer norm.
+    gains, shifts: scale factors and offsets of a layer norm before each activation. Each is a list of one (outputs,)
+    array per hidden layer, or empty if there is no layer norm.
     """
 
     scores_whole_queries: ClassVar[bool] = False
