@@ -62,3 +62,13 @@ def test_the_public_names_are_listed_before_they_are_imported():
         "import gradrank, sys; assert set(gradrank.__all__) <= set(dir(gradrank)); assert 'numpy' not in sys.modules"
     )
     run(check)
+
+
+def test_the_library_needs_no_module_that_only_unix_has():
+    run(
+        "import sys\nfor name in ('fcntl', 'grp', 'pwd', 'resource', 'termios'):\n    sys.modules[name] = None\n"
+        "import gradrank, numpy\n"
+        "X, y, qid = numpy.arange(40.0).reshape(20, 2), [0, 1, 2, 0] * 5, numpy.repeat(range(5), 4)\n"
+        "ranker = gradrank.Ranker('regression', random_state=0).fit(X, y, qid=qid)\n"
+        "gradrank.evaluate(y, ranker.predict(X), qid=qid), gradrank.models(), gradrank.load_dataset, gradrank.compare\n"
+    )

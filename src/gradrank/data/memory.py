@@ -1,7 +1,6 @@
 """A check that rows fit into memory before they are read."""
 
 import os
-import resource
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
@@ -14,6 +13,8 @@ def available() -> int:
 
     This is the free memory, or a smaller number if `ulimit -v` limits the process.
     """
+    import resource  # Windows does not have it
+
     page = os.sysconf("SC_PAGE_SIZE")
     free, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
     status = Path("/proc/self/statm")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 import shutil
 import sys
 import time
@@ -199,6 +198,8 @@ def publish(partial: FoldFolder, out: FoldFolder) -> None:
 
 def _peak_memory_mb() -> int:
     """Return the peak resident memory of this process in MiB. ru_maxrss is in KiB on Linux, but in bytes on macOS."""
+    import resource  # Windows does not have it, and `gradrank.Ranker` imports this module
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10))
 
