@@ -20,8 +20,11 @@ LOSS, MODEL = "losses/squared_hinge.py", "models/borda_count.py"
 def installed(tmp_path) -> Path:
     """A folder in which the example package is installed."""
     source = shutil.copytree(EXAMPLE, tmp_path / "source", ignore=shutil.ignore_patterns("build", "*.egg-info"))
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--target", str(tmp_path / "site"), str(source)], check=True)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(tmp_path / "site")]
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True)
+    if "No matching distribution found for setuptools" in done.stderr:
+        pytest.skip("needs setuptools from an index, to build the package")
+    assert done.returncode == 0, done.stderr
     return tmp_path / "site"
 
 

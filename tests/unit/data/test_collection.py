@@ -134,13 +134,13 @@ def test_pairs_of_other_rows_are_refused(stored, tmp_path):
 class Extended(Collection):
     """A collection with two fields that Collection does not know."""
 
-    weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
+    prices: np.ndarray | None = field(default=None, metadata=PER_ROW)
     topics: np.ndarray | None = field(default=None, metadata=PER_QUERY)
 
 
 def extended(collection: Collection) -> Extended:
     own = {declared.name: getattr(collection, declared.name) for declared in fields(collection)}
-    return Extended(**own, weights=collection.features.sum(axis=1), topics=collection.qids * 7)
+    return Extended(**own, prices=collection.features.sum(axis=1), topics=collection.qids * 7)
 
 
 def test_take_reorders_the_documents_of_each_query_in_every_field(stored):
@@ -149,7 +149,7 @@ def test_take_reorders_the_documents_of_each_query_in_every_field(stored):
     taken = data.take(rows)
     assert taken.features.tolist() == data.features[rows].tolist() != data.features.tolist()
     assert taken.labels.tolist() == data.labels[rows].tolist()
-    assert taken.weights.tolist() == taken.features.sum(axis=1).tolist()
+    assert taken.prices.tolist() == taken.features.sum(axis=1).tolist()
     for name in ("offsets", "qids", "topics"):
         assert getattr(taken, name).tolist() == getattr(data, name).tolist()
 
@@ -172,7 +172,7 @@ def test_select_queries_selects_from_every_field(stored, tmp_path):
     rows = np.isin(data.query_of_row, np.flatnonzero(chosen))
     assert some.features.tolist() == data.features[rows].tolist() and some.labels.tolist() == data.labels[rows].tolist()
     assert (
-        some.weights.tolist() == some.features.sum(axis=1).tolist() and some.topics.tolist() == (7 * some.qids).tolist()
+        some.prices.tolist() == some.features.sum(axis=1).tolist() and some.topics.tolist() == (7 * some.qids).tolist()
     )
     assert np.diff(some.offsets).tolist() == np.diff(data.offsets)[chosen].tolist() and some.offsets.dtype == np.int64
     fresh = crucial_pairs(some.labels, some.offsets, ties=True)
@@ -182,11 +182,11 @@ def test_select_queries_selects_from_every_field(stored, tmp_path):
 def test_a_field_without_a_declared_axis_is_refused(stored):
     @dataclass(frozen=True)
     class Careless(Collection):
-        weights: np.ndarray | None = None
+        prices: np.ndarray | None = None
 
     data = StoredCollection.open(stored).read([1])
     own = {declared.name: getattr(data, declared.name) for declared in fields(data)}
-    with pytest.raises(TypeError, match="weights"):
+    with pytest.raises(TypeError, match="prices"):
         Careless(**own).select_queries(np.ones(data.queries, bool))
 
 
