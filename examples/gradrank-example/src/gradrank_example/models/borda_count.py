@@ -43,6 +43,10 @@ class BordaCount(Model[BordaCountParams]):
         callback(1, **{"vali_ndcg@10": measure("ndcg@10", scores, vali.labels, vali.offsets)})
         return model
 
+    @property
+    def scores_whole_queries(self) -> bool:
+        return True  # a rank depends on the other documents of the query
+
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return _ranks(features, offsets) @ self.signs
 
