@@ -70,8 +70,8 @@ def load_dataset(
 
     Examples
     --------
-    >>> import tempfile
-    >>> data = load_dataset("synthetic_net", cache=tempfile.mkdtemp())
+    >>> import gradrank, tempfile
+    >>> data = gradrank.load_dataset("synthetic_net", cache=tempfile.mkdtemp())
     >>> data.train.X.shape, data.train.y.shape, data.train.qid[:2].tolist()
     ((900, 50), (900,), [1, 1])
     >>> data.describe().select("part", "rows", "queries").rows()
@@ -193,7 +193,8 @@ def datasets() -> "pl.DataFrame":
 
     Examples
     --------
-    >>> datasets().filter(name="mq2007").select("access", "queries", "folds").row(0)
+    >>> import gradrank
+    >>> gradrank.datasets().filter(name="mq2007").select("access", "queries", "folds").row(0)
     ('licensed', 1692, 5)
     """
     import polars as pl

@@ -25,7 +25,7 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The changes of each kind. A field is None if one of the states does not record this kind."""
+    """The changes of each kind. A field has the value None if one of the states does not record this kind."""
 
     params: list[Change] | None
     data: list[Change] | None

@@ -186,7 +186,7 @@ def _method_reordered_like(in_a: MethodResults | None, in_b: MethodResults) -> M
 def headline(metrics: list[str]) -> list[str]:
     """Return the metrics of the summary tables.
 
-    These are the metrics in PAIRED_METRICS that were measured, or the first metric if there are none.
+    These are the metrics in PAIRED_METRICS that were measured, or else the first metric.
     """
     return [metric for metric in PAIRED_METRICS if metric in metrics] or metrics[:1]
 

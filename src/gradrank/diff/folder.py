@@ -50,10 +50,7 @@ def read_folder(path: Path) -> State:
 
 
 def _located(path: Path) -> tuple[Results, str | None]:
-    """Return the results root and the name of the data set.
-
-    The name is None if `path` is not the folder of a single data set.
-    """
+    """Return the results root and, if `path` is the folder of a single data set, the name of this data set."""
     if (path / "results").is_dir():
         return Results(path / "results"), None
     dataset = DatasetFolder(path.resolve())

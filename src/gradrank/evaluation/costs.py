@@ -11,8 +11,8 @@ class Cost:
     jobs: number of jobs. fit_seconds: training time including the search for hyperparameters, summed over jobs.
     slowest_fit_seconds: longest training time of a job. seconds: total time including reading, scoring and writing,
     summed over jobs. peak_memory_mb: largest peak memory of a job, in MB. model_bytes: mean size of a fold's stored
-    model. score_microseconds: scoring time per document on the test parts. `model_bytes` and `score_microseconds` are
-    None if they were not measured. If the model combines the scores of other models, `model_bytes` and
+    model. score_microseconds: scoring time per document on the test parts. `model_bytes` and `score_microseconds`
+    have the value None if they were not measured. If the model combines the scores of other models, `model_bytes` and
     `score_microseconds` do not include the costs of these other models.
     """
 

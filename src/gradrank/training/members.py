@@ -25,7 +25,7 @@ def trained_members(
 
     If a member was trained with several seeds, its fold with the seed of the job is returned. folder:
     results/<dataset>. spec: specification of the job that combines the members. data: folder of the job's stored
-    collection. Raises GradrankError if `folder` is None, if a member is not trained, or if a member was trained on a
+    collection. Raises GradrankError without a `folder`, if a member is not trained, or if a member was trained on a
     different fold or on different data.
     """
     if folder is None:

@@ -22,7 +22,7 @@ def layouts(entry: Entry) -> list[list[str]]:
 class Location(NamedTuple):
     """The location of a data set: an archive, or a folder with the files of the data set.
 
-    `source` describes the location in fetched.json. `archive` is None for a folder.
+    `source` describes the location in fetched.json. A folder has no `archive`.
     """
 
     path: Path

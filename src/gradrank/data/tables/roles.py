@@ -110,7 +110,7 @@ class Required(NamedTuple):
     """The roles and features that a table must have.
 
     `features` are the names of the features that must be present. Any other feature is an error. If `features` is
-    empty, no features are read. If it is None, all columns without a role are features.
+    empty, no features are read. With the value None, all columns without a role are features.
     """
 
     roles: Collection[str] = ("query", "label")

@@ -10,9 +10,10 @@ from sklearn.utils.validation import validate_data
 
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
-from gradrank.evaluation.rankings.arrays import ids, numbers
+from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
+ROWS = "rows of X"
 HELD_OUT = 0.2  # share of the queries that `fit` holds out to select the model if there is no eval_set
 # key: text in an error message of scikit-learn; value: how to repair the argument
 FIXES = {
@@ -20,7 +21,6 @@ FIXES = {
     "0 sample": "give at least one row",
     "feature names": "give the columns of the training data in the same order",
     "is expecting": "give the features of the training data",
-    "y to be passed": "give one grade per row as y",
 }
 
 
@@ -48,13 +48,9 @@ class Reader:
 
         part: beginning of error messages. is_new: as in `features`. Raises GradrankError for an invalid argument.
         """
-        if y is None:
-            raise GradrankError(f"{part}y: requires y to be passed, but the target y is None. Fix: give y")
         features = self.features(X, part, is_new)
-        labels = same_length(grades(y, f"{part}y"), len(features), f"{part}y").astype(np.int32)
-        if qid is None:
-            raise GradrankError(f"{part}qid: missing. Fix: give one query id per row, such as qid=[1, 1, 2]")
-        qids, offsets, rows = group_rows(same_length(ids(qid, f"{part}qid"), len(features), f"{part}qid"))
+        labels = same_length(grades(y, f"{part}y"), len(features), f"{part}y", ROWS).astype(np.int32)
+        qids, offsets, rows = group_rows(same_length(ids(qid, f"{part}qid"), len(features), f"{part}qid", ROWS))
         weights = None if sample_weight is None else _checked_weights(sample_weight, len(features))
         if rows is not None:
             features, labels = features[rows], labels[rows]
@@ -86,7 +82,7 @@ class Reader:
                 )
         except (TypeError, ValueError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            raise InputError(f"{part}X: {reason}. Fix: {_fix(reason)}") from None
+            raise GradrankError(f"{part}X: {reason}. Fix: {_fix(reason)}") from None
         bad = np.isinf(features) if self.takes_missing else ~np.isfinite(features)
         if bad.any():
             row, column = np.argwhere(bad)[0]
@@ -108,7 +104,7 @@ def input_errors() -> Iterator[None]:
 
 
 def _checked_weights(sample_weight: Any, rows: int) -> np.ndarray:
-    weights = same_length(numbers(sample_weight, "sample_weight"), rows, "sample_weight").astype(np.float64)
+    weights = same_length(numbers(sample_weight, "sample_weight"), rows, "sample_weight", ROWS).astype(np.float64)
     if not np.all(np.isfinite(weights) & (weights >= 0)) or not weights.any():
         raise GradrankError(
             "sample_weight: a weight is negative or not finite, or all weights are zero. Fix: give positive weights"
@@ -145,13 +141,6 @@ def held_out_queries(queries: int, seed: int) -> np.ndarray:
     mask = np.zeros(queries, dtype=bool)
     mask[np.random.default_rng(seed).permutation(queries)[: max(1, round(HELD_OUT * queries))]] = True
     return mask
-
-
-def same_length(values: Any, rows: int, name: str) -> Any:
-    """Return `values`. Raises GradrankError if there is not one value per row of X."""
-    if len(values) != rows:
-        raise GradrankError(f"{name}: {len(values)} values for {rows} rows of X. Fix: give one value per row")
-    return values
 
 
 def _fix(error: str) -> str:

@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,15 +15,15 @@ from gradrank.base.errors import GradrankError, InputError, nearest
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
 from gradrank.evaluation.estimator.inputs import (
+    ROWS,
     Reader,
     check_has_order,
     held_out_queries,
     input_errors,
     query_weights,
-    same_length,
 )
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.rankings.arrays import ids
+from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
 from gradrank.training.fit import fit, resolve
 from gradrank.training.history import History
@@ -31,9 +31,6 @@ from gradrank.training.job import partial_folder, publish
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
-
-if TYPE_CHECKING:
-    import polars as pl
 
 METRIC, CONVENTION = "ndcg@10", "standard"  # the measure that `score` returns
 
@@ -108,10 +105,13 @@ class Ranker(BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters: method, random_state, n_jobs, and those of the method, including defaults."""
-        fields = get_model(self.method).Params.model_fields
-        defaults = {name: field.get_default() for name, field in fields.items()}
         first = {"method": self.method, "random_state": self.random_state, "n_jobs": self.n_jobs}
-        return first | defaults | self._method_params
+        return first | self._defaults() | self._method_params
+
+    def _defaults(self) -> dict[str, Any]:
+        """Return the defaults of the parameters of the method."""
+        fields = get_model(self.method).Params.model_fields
+        return {name: field.get_default() for name, field in fields.items()}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and return the estimator.
@@ -128,10 +128,9 @@ class Ranker(BaseEstimator):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        fields = get_model(self.method).Params.model_fields
-        defaults = {"random_state": None, "n_jobs": None} | {name: f.get_default() for name, f in fields.items()}
+        defaults = {"method": self.method, "random_state": None, "n_jobs": None} | self._defaults()
         params = self.get_params().items()
-        shown = {name: value for name, value in params if repr(value) != repr(defaults.get(name, value))}
+        shown = {name: value for name, value in params if repr(value) != repr(defaults[name])}
         text = ", ".join([repr(self.method), *(f"{name}={value!r}" for name, value in shown.items())])
         return f"Ranker({text if len(text) <= N_CHAR_MAX else text[:N_CHAR_MAX] + '...'})"
 
@@ -223,7 +222,7 @@ class Ranker(BaseEstimator):
                         f"qid: missing, but {self.method} scores the documents of a query together. Fix: give qid"
                     )
                 return self._scored(features, np.array([0, len(features)]))
-            _, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(features), "qid"))
+            _, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(features), "qid", ROWS))
             if rows is None:
                 return self._scored(features, offsets)
             scores = np.empty(len(features))
@@ -268,18 +267,13 @@ class Ranker(BaseEstimator):
 
         Raises GradrankError if the folder contains no trained model, is damaged or was edited.
         """
-        fold = TrainedFold.load(folder)
-        files = FoldFolder(Path(folder))
-        history = files.history() if files.history_path.is_file() else History(fold.model.name).frame()
-        return cls._of(fold, history)
-
-    @classmethod
-    def _of(cls, fold: TrainedFold, history: "pl.DataFrame") -> Self:
+        fold, files = TrainedFold.load(folder), FoldFolder(Path(folder))
         spec = fold.spec
         params = get_model(spec["model"]).Params(**spec.get("params", {}))  # tuples, which JSON stores as lists
         values = {name: getattr(params, name) for name in spec.get("params", {})}
         ranker = cls(spec["model"], random_state=spec.get("job_seed"), **values)
-        ranker.fold_, ranker.history_, ranker.seed_ = fold, history, spec.get("job_seed")
+        ranker.fold_, ranker.seed_ = fold, spec.get("job_seed")
+        ranker.history_ = files.history() if files.history_path.is_file() else History(ranker.method).frame()
         ranker.n_features_in_, ranker.held_out_qid_ = fold.schema.width, np.array([])
         if fold.schema.names:
             ranker.feature_names_in_ = np.array(fold.schema.names, dtype=object)

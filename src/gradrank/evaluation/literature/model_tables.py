@@ -36,9 +36,10 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
 
     Examples
     --------
-    >>> model_table().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)
+    >>> import gradrank
+    >>> gradrank.models().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)
     (1999, True, True)
-    >>> model_table("single_feature").row(0)[:3]
+    >>> gradrank.models("single_feature").row(0)[:3]
     ('select_by', 'map', 'string')
     """
     import polars as pl

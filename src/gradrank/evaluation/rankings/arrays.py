@@ -46,6 +46,13 @@ def ids(values: Any, name: str) -> pl.Series:
     return text.cast(pl.Int64) if series.dtype.is_float() else text
 
 
+def same_length(values: Any, rows: int, name: str, others: str) -> Any:
+    """Return `values`. Raises GradrankError if their number is not `rows`, the number of `others`."""
+    if len(values) != rows:
+        raise GradrankError(f"{name}: {len(values)} values for {rows} {others}. Fix: give as many values as {others}")
+    return values
+
+
 def _numeric(series: pl.Series, name: str) -> np.ndarray:
     if series.dtype.is_decimal():
         series = series.cast(pl.Float64)
@@ -65,7 +72,7 @@ def _check_missing(series: pl.Series, name: str) -> None:
 def _column(values: Any, name: str) -> pl.Series | np.ndarray:
     """Return the data as a Series if a library describes its missing values, and as an array otherwise."""
     if values is None:
-        raise GradrankError(f"{name}: missing. Fix: give one value per document")
+        raise GradrankError(f"{name}: missing; {name} should be a 1d array. Fix: give one value per document")
     if isinstance(values, pl.Series | np.ndarray):
         return values
     if isinstance(values, str | bytes | dict) or hasattr(values, "collect_schema"):

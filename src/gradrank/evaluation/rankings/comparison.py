@@ -147,7 +147,7 @@ def compare(
 
     Examples
     --------
-    >>> from gradrank.evaluation.rankings.comparison import compare
+    >>> from gradrank import compare
     >>> y, qid = [1, 0, 0, 1, 0, 1, 1, 0], [1, 1, 2, 2, 3, 3, 4, 4]
     >>> rankings = {"a": [2, 1, 1, 2, 1, 2, 2, 1], "b": [1, 2, 1, 2, 2, 1, 1, 2]}
     >>> result = compare(rankings, y, qid=qid, metric="mrr", test="randomisation")

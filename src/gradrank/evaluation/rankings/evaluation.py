@@ -108,7 +108,7 @@ def evaluate(
 
     Examples
     --------
-    >>> from gradrank.evaluation.rankings.evaluation import evaluate
+    >>> from gradrank import evaluate
     >>> result = evaluate([2, 0, 1, 0], [0.5, 0.9, 0.7, 0.1], qid=[1, 1, 1, 2], metrics=["ndcg@3", "AP"])
     >>> result.per_query["ndcg@3"].round(4).to_list()
     [0.5869, 0.0]

@@ -110,7 +110,7 @@ def explain_convention(
 
     Examples
     --------
-    >>> from gradrank.evaluation.rankings.explanation import explain_convention
+    >>> from gradrank import explain_convention
     >>> result = explain_convention([1, 0, 0, 0], [0.9, 0.8, 0.7, 0.6], qid=[1, 1, 2, 2], k=2)
     >>> result.means.filter(convention="lightgbm").select("mean", "difference", "rules").row(0)
     (1.0, 0.5, '1 without relevant documents')

@@ -12,7 +12,7 @@ from gradrank.data.stored import StoredCollection
 from gradrank.data.text.scan import HIGHEST_GRADE
 from gradrank.evaluation.document_ids import document_ids
 from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.rankings.arrays import ids, numbers
+from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
 from gradrank.evaluation.score_files import read_ranking
 
 
@@ -40,14 +40,11 @@ def judged(y: Any, qid: Any, docid: Any) -> Judged:
                 raise GradrankError(f"{name}: the data in y have their own ids. Fix: leave out {name}")
         return Judged(y if isinstance(y, Judgements) else read_judgements(y))
     labels = grades(y)
-    if qid is None:
-        raise GradrankError(
-            "qid: missing, so the queries of y are unknown. Fix: give one query id per document, such as qid=[1, 1, 2]"
-        )
-    queries, offsets, rows = group_rows(_same_length(ids(qid, "qid"), len(labels), "qid"))
+    queries, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(labels), "qid", "grades in y"))
     docids = None
     if docid is not None:
-        docids = document_ids(_same_length(ids(docid, "docid"), len(labels), "docid").cast(pl.String), len(labels))
+        given_ids = same_length(ids(docid, "docid"), len(labels), "docid", "grades in y")
+        docids = document_ids(given_ids.cast(pl.String), len(labels))
     if rows is not None:
         labels, docids = labels[rows], docids if docids is None else docids.gather(rows)
     if queries.dtype.is_integer():
@@ -59,8 +56,9 @@ def judged(y: Any, qid: Any, docid: Any) -> Judged:
 def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndarray, np.ndarray | None]:
     """Return judgements, (n,) float64 scores, and (n,) booleans that are True for documents in the ranking.
 
-    The booleans are None if all documents are in the ranking. scores: (n,) numbers in the order of the caller's rows,
-    or the path of a score file. name: name of the scores in error messages. Raises GradrankError for invalid scores.
+    If all documents are in the ranking, None is returned instead of the booleans. scores: (n,) numbers in the order of
+    the caller's rows, or the path of a score file. name: name of the scores in error messages. Raises GradrankError for
+    invalid scores.
     """
     judgements = judged.judgements
     if isinstance(scores, str | Path):
@@ -75,7 +73,7 @@ def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndar
         raise GradrankError(
             f"{name}: an array has no document ids, which qrels require. Fix: give the path of a TREC run"
         )
-    values = _same_length(numbers(scores, name), len(judgements.labels), name)
+    values = same_length(numbers(scores, name), len(judgements.labels), name, "grades in y")
     if not np.all(np.isfinite(values)):
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise GradrankError(
@@ -90,30 +88,22 @@ def grades(y: Any, name: str = "y") -> np.ndarray:
     values = numbers(y, name)
     if not len(values):
         raise GradrankError(f"{name}: no documents. Fix: give at least one document")
-    if values.dtype.kind == "f" and (not np.array_equal(values, np.floor(values)) or np.isinf(values).any()):
-        row = int(np.flatnonzero(~((values == np.floor(values)) & np.isfinite(values)))[0])
+    is_invalid = (values < 0) | (values > HIGHEST_GRADE)
+    if values.dtype.kind == "f":
+        is_invalid |= values != np.floor(values)  # true for nan, too
+    if is_invalid.any():
+        row = int(np.argmax(is_invalid))
         raise GradrankError(
-            f"{name}: the grade of row {row} (counted from 0) is {values[row]}. Fix: give integer grades from 0"
-        )
-    if values.min() < 0 or values.max() > HIGHEST_GRADE:
-        row = int(np.flatnonzero((values < 0) | (values > HIGHEST_GRADE))[0])
-        raise GradrankError(
-            f"{name}: the grade of row {row} (counted from 0) is {values[row]:.0f}. Fix: give integer grades from 0 to "
+            f"{name}: the grade of row {row} (counted from 0) is {values[row]:g}. Fix: give integer grades from 0 to "
             f"{HIGHEST_GRADE}"
         )
     return values.astype(np.int64, copy=False)
 
 
-def _same_length(values: Any, rows: int, name: str) -> Any:
-    if len(values) != rows:
-        raise GradrankError(f"{name}: {len(values)} values for {rows} documents in y. Fix: give one value per document")
-    return values
-
-
 def group_rows(qid: pl.Series) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
     """Return the (q,) query ids in the order of their first rows, (q+1,) offsets, and the (n,) grouped row numbers.
 
-    The row numbers are None if the rows of each query are next to each other.
+    If the rows of each query are next to each other, None is returned instead of the row numbers.
     """
     runs = qid.rle().struct.unnest()
     lengths = runs["len"].to_numpy().astype(np.int64)

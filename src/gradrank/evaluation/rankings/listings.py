@@ -22,7 +22,7 @@ def metrics() -> pl.DataFrame:
 
     Examples
     --------
-    >>> from gradrank.evaluation.rankings.listings import metrics
+    >>> from gradrank import metrics
     >>> metrics().filter(name="mrr").select("label", "source").row(0)
     ('MRR', 'Voorhees 1999')
     """
@@ -47,7 +47,7 @@ def conventions() -> pl.DataFrame:
 
     Examples
     --------
-    >>> from gradrank.evaluation.rankings.listings import conventions
+    >>> from gradrank import conventions
     >>> conventions().filter(name="trec").select("gain", "ties").row(0)
     ('linear', 'docid')
     """

@@ -229,8 +229,8 @@ def read_tables(folder: Path) -> dict[str, list[Row]]:
 def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | None]]:
     """Return the content of summary.json, from the rows of the table main under one convention.
 
-    The outer keys are models, the inner keys are metrics. Means are rounded to four decimals. An undefined mean is
-    None.
+    The outer keys are models, the inner keys are metrics. Means are rounded to four decimals. An undefined mean has
+    the value None.
     """
     by_model: dict[str, dict[str, float | None]] = {}
     for row in main:

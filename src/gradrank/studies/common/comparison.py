@@ -31,7 +31,7 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
 def difference_row(published: float | None, ours: float) -> Row:
     """Return a row with both numbers and their difference, ours minus published.
 
-    The difference is None if there is no published number.
+    Without a published number, the difference has the value None.
     """
     difference = None if published is None else ours - published
     return {"published": published, "ours": ours, "difference": difference}

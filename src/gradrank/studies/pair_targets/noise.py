@@ -63,7 +63,7 @@ def _values(draws: list[dict[str, Any]], name: str) -> Values:
 def _rows(right: Values, error: Values, sizes: list[int]) -> list[dict[str, Any]]:
     """Return one row per number of pairs and kind of target.
 
-    `p` is the p value of the comparison with hard labels. It is None for the hard labels themselves.
+    `p` is the p value of the comparison with hard labels. The rows of the hard labels themselves have the value None.
     """
     rows = []
     for size, kind in product(sizes, KINDS):

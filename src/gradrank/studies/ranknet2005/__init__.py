@@ -87,7 +87,7 @@ def jobs(settings: Settings) -> dict[str, Any]:
 def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (end of the job name, settings) for each additional training.
 
-    The settings include the model and its parameters. `queries` is None for a training on all queries.
+    The settings include the model and its parameters. For a training on all queries, `queries` has the value None.
     """
     from gradrank.config.variants import expand
 

@@ -164,7 +164,7 @@ def _sizes(runs: list[Run]) -> list[int]:
 
 
 def _farthest(row: Row | None) -> str:
-    """Return a sentence about the row with the largest difference from the paper, or an empty text if `row` is None."""
+    """Return a sentence about the row with the largest difference from the paper, or an empty text without a row."""
     if row is None:
         return ""
     return (

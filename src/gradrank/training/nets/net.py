@@ -109,7 +109,7 @@ def combine_outputs(outputs: np.ndarray) -> np.ndarray:
 
 
 def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
-    """Return sign(x) ln(1 + |x|), clipped to +-limit, for (n, d) features x. If `limit` is None, return x.
+    """Return sign(x) ln(1 + |x|), clipped to +-limit, for (n, d) features x. Without a `limit`, return x.
 
     Source: Qin et al. 2021.
     """
