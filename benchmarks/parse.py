@@ -112,7 +112,7 @@ LIMIT = 60  # seconds per reader and file
 def source_file(folder: Path) -> Path:
     """Write MQ2007's Fold1/train.txt, or generated data of its shape, into `folder` and return the path."""
     file, mirror = folder / "train.txt", os.environ.get("GRADRANK_MIRROR")
-    archive = Path(mirror, "MQ2007.tar.xz") if mirror else None
+    archive = Path(mirror, "MQ2007-complete.tar.xz") if mirror else None
     if archive and archive.is_file():
         with tarfile.open(archive) as members:
             file.write_bytes(members.extractfile("MQ2007/Fold1/train.txt").read())

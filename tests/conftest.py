@@ -1,6 +1,6 @@
 """Fixtures that several kinds of tests share: a finished run, the real collections, and models trained on them.
 
-GRADRANK_MIRROR names the folder that holds MQ2007.tar.xz and OHSUMED.tar.xz.
+GRADRANK_MIRROR names the folder that holds the archives of MQ2007 and OHSUMED, and the public collections.
 """
 
 import fcntl
@@ -80,7 +80,7 @@ def mirror() -> Path:
     """The folder that GRADRANK_MIRROR names. Skips the test if it does not exist."""
     value = os.environ.get("GRADRANK_MIRROR")
     if not value or not Path(value).is_dir():
-        pytest.skip("needs the LETOR archives: set GRADRANK_MIRROR to the folder that holds MQ2007.tar.xz")
+        pytest.skip("needs the LETOR archives: set GRADRANK_MIRROR to the folder that holds them")
     return Path(value).resolve()
 
 

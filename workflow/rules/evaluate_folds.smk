@@ -23,7 +23,7 @@ rule evaluate_folds:
         model=lambda wc: plan.model_options(wc.model),
         seed=settings.seeds[0],
         further_seeds=lambda wc: plan.further_seeds_option(wc.model),
-        conventions=",".join(settings.evaluation.conventions),
+        conventions=lambda wc: ",".join(settings.conventions(wc.dataset)),
         metrics=",".join(settings.evaluation.metrics),
         data=subpath(input.data, parent=True),
         folder=subpath(output.stamp, parent=True),

@@ -29,6 +29,39 @@ def atomic(path: Path | str) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock for the duration of the block. Another process that wants the same lock waits.
+
+    path: the file of the lock, which is removed at the end. If the process is killed, the operating system releases the
+    lock. On Windows, which has no such locks, nothing is locked.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("w") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            if not _is_at(path, stream.fileno()):
+                continue  # the process that had the lock has removed the file
+            try:
+                yield
+            finally:
+                path.unlink()
+            return
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Return True if an open file is still the file at this path."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Write `value` as indented JSON, atomically. Keys keep their order."""
     with atomic(path) as partial:

@@ -9,6 +9,9 @@ from gradrank.cli.options import (
     INSPECT,
     Docid,
     Features,
+    GradeEdges,
+    GroupRows,
+    Header,
     Ignore,
     Keep,
     Label,
@@ -31,12 +34,17 @@ def inspect(
     docid: Docid = None,
     ignore: Ignore = None,
     keep: Keep = None,
+    header: Header = True,
+    group_rows: GroupRows = False,
+    grade_edges: GradeEdges = None,
 ) -> None:
     """Print how gradrank understands each column: role, type, range and missing values. Nothing is written."""
     from gradrank.data.inspect import inspect as run
     from gradrank.data.tables.roles import Columns
 
-    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
+    columns = Columns(
+        query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
+    )
     for line in run(path, columns, features):
         typer.echo(line)
 

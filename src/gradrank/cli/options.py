@@ -39,6 +39,7 @@ Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
 
 # Names of columns in a table (Parquet, CSV or TSV). Text formats have fixed columns, so these options do not apply.
+# Without a header, the name of a column is its number.
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
@@ -46,6 +47,16 @@ Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to lea
 Keep = Annotated[
     list[str] | None,
     typer.Option(help="Column of a table to use as a feature although its name suggests a grade or an id."),
+]
+Header = Annotated[
+    bool, typer.Option(help="If the input is CSV or TSV: whether the first row has the names of the columns.")
+]
+GroupRows = Annotated[
+    bool, typer.Option("--group-rows", help="If the input is a table: group rows of one query that are apart.")
+]
+GradeEdges = Annotated[
+    list[float] | None,
+    typer.Option(help="An edge of grades: the grade is the number of edges <= label. Repeat it for several."),
 ]
 Features = Annotated[int | None, typer.Option(help="Number of features, if sparse rows leave it ambiguous.")]
 

@@ -17,6 +17,9 @@ from gradrank.cli.options import (
     Docid,
     Features,
     Fold,
+    GradeEdges,
+    GroupRows,
+    Header,
     Ignore,
     Keep,
     Label,
@@ -89,10 +92,14 @@ def parse(
     docid: Docid = None,
     ignore: Ignore = None,
     keep: Keep = None,
+    header: Header = True,
+    group_rows: GroupRows = False,
+    grade_edges: GradeEdges = None,
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
 
-    One file is written per part.
+    One file is written per part. If DATASET is in the catalogue and no column is declared, the form of the files is
+    taken from the catalogue.
     """
     from gradrank.data.description import role_table
     from gradrank.data.parse import parse as run
@@ -100,9 +107,13 @@ def parse(
     from gradrank.data.tables.roles import Columns
 
     name = dataset or out.name
-    columns = Columns(query, label, docid, tuple(ignore or ()), tuple(keep or ()))
-    description = run(path, out, seed, name, features=features, columns=columns, missing=missing)
+    columns = Columns(
+        query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
+    )
     entry = catalogue().get(name)
+    if entry is not None and columns == Columns():
+        columns, features = entry.columns(), features or entry.declared_features
+    description = run(path, out, seed, name, features=features, columns=columns, missing=missing)
     if entry is not None:
         check_counts(entry, description)
     for line in role_table(description["roles"]):

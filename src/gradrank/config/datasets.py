@@ -15,6 +15,7 @@ from gradrank.config.code_digest import STAGES
 from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
+from gradrank.data.sources.file_form import FileForm
 
 # Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
@@ -51,7 +52,8 @@ class DataSetParams(SettingsSection):
     """The settings of any data set."""
 
     models: Models | None = None  # methods that are trained on the data set; default: `run.models`
-    convention: str | None = None  # primary convention; default: `evaluation.convention`
+    # primary convention; default: that of the data set's entry in the catalogue, or else `evaluation.convention`
+    convention: str | None = None
     pairs: Annotated[Path, AfterValidator(_existing)] | None = (
         None  # file with a user's own pairs (data/given_pairs.py)
     )
@@ -67,11 +69,11 @@ class SyntheticParams(DataSetParams):
     documents: int = Field(ge=2, le=10_000)
 
 
-class OwnDataParams(DataSetParams):
+class OwnDataParams(DataSetParams, FileForm):
     """A user's own data, as text or tables.
 
     path: a folder with Fold1 to Fold5, each with the files train, vali and test; one folder with these three files; or
-    one file.
+    one file. The further keys are those of FileForm.
     """
 
     path: Annotated[Path, AfterValidator(_existing)]
@@ -80,15 +82,10 @@ class OwnDataParams(DataSetParams):
     # The replacement of missing values (data/text/rows.py). By default, a missing value in text is replaced by the
     # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
-    query: str | None = None  # names of columns, for tables whose columns data/tables/roles.py does not recognise
-    label: str | None = None
-    docid: str | None = None
-    ignore: tuple[str, ...] = ()  # columns to leave out
-    keep: tuple[str, ...] = ()  # columns to use as features although their names suggest a role
 
     def parse_options(self) -> dict[str, Any]:
         """Return a dict from the name of each option of `gradrank parse` to its value."""
-        return self.model_dump(include={"features", "missing", "query", "label", "docid", "ignore", "keep"})
+        return self.model_dump(include={"features", "missing"}) | self.form_options()
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, SettingsSection]:

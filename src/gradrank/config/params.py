@@ -170,9 +170,13 @@ class RunSettings(SettingsSection):
         return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
 
     def convention(self, dataset: str) -> str:
-        """Return the primary convention of a data set."""
-        settings = self.datasets.get(dataset)
-        return (settings and settings.convention) or self.evaluation.convention
+        """Return the primary convention of a data set: its own, that of the catalogue, or `evaluation.convention`."""
+        settings, entry = self.datasets.get(dataset), catalogue().get(dataset)
+        return (settings and settings.convention) or (entry and entry.convention) or self.evaluation.convention
+
+    def conventions(self, dataset: str) -> tuple[str, ...]:
+        """Return the conventions of a data set: `evaluation.conventions` and its primary convention."""
+        return tuple(dict.fromkeys([*self.evaluation.conventions, self.convention(dataset)]))
 
     def dataset_names(self) -> list[str]:
         """Return the sorted names of all data sets in the catalogue and in params.yaml."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUERIES, DOCUMENTS, SEED = 50, 30, 2005
 ABANDONED_SECONDS = 24 * 3600.0  # temporary folders of this age are deleted; their processes were killed
 # Fields of an entry that do not change the stored data.
-DESCRIPTIVE = {"title", "about", "citation", "licence", "homepage", "obtain"}
+DESCRIPTIVE = {"title", "about", "citation", "licence", "homepage", "obtain", "convention"}
 
 
 def load_dataset(
@@ -155,7 +155,7 @@ def _make(entry: Entry, mirror: str | None, scratch: Path) -> Path:
         generate(entry.generator, QUERIES, DOCUMENTS, SEED, raw)
     else:
         fetch(entry, raw, mirror)
-    description = parse(raw, out, SEED, entry.name, features=entry.declared_features)
+    description = parse(raw, out, SEED, entry.name, features=entry.declared_features, columns=entry.columns())
     check_counts(entry, description)
     return out
 
@@ -184,8 +184,8 @@ def datasets() -> "pl.DataFrame":
     """Return a frame with one row per data set of the catalogue.
 
     The columns are `name`, `title`, `access`, `rows`, `queries` and `features` (null if unknown), `folds`, `licence`,
-    `homepage`, `obtain` (how to get the data), `archives` (file names and sizes), `citation` and `about`. The values of
-    `access` are:
+    `homepage`, `obtain` (how to get the data), `archives` (names and sizes of the archives or single files), `citation`
+    and `about`. The values of `access` are:
 
     - `artificial`: `load_dataset` generates the data;
     - `public`: `load_dataset` downloads the data;
@@ -209,10 +209,14 @@ def datasets() -> "pl.DataFrame":
 
 def _described(entry: Entry) -> dict[str, str | int | None]:
     """Return the cells of a data set in `datasets`."""
-    archives = (
-        f"{archive.name} ({archive.bytes / 1e6:.1f} MB)" if archive.bytes else archive.name
-        for archive in entry.archives
-    )
+    archives = (_sized(archive.name, archive.bytes) for archive in entry.archives)
+    files = (_sized(file.name, file.bytes) for file in entry.files)
     fields = ("name", "title", "about", "citation", "licence", "homepage", "obtain")
     fields += ("rows", "queries", "features", "folds", "access")
-    return {field: getattr(entry, field) for field in fields} | {"archives": " or ".join(archives) or None}
+    return {field: getattr(entry, field) for field in fields} | {
+        "archives": " or ".join(archives) or " and ".join(files) or None
+    }
+
+
+def _sized(name: str, size: int | None) -> str:
+    return f"{name} ({size / 1e6:.1f} MB)" if size else name

@@ -7,7 +7,7 @@ in all forms.
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -103,6 +103,8 @@ class Reading:
         The replacement of missing values.
     names
         The feature names of a table; None for text.
+    edges
+        The edges of the grades in text (see `Columns`); empty for tables.
     """
 
     sources: Sequence[TextFile | DataTable]
@@ -110,6 +112,7 @@ class Reading:
     sparse: bool
     missing: Missing
     names: list[str] | None = None
+    edges: Sequence[float] = ()
 
     def frame(self, source: TextFile | DataTable, queries: np.ndarray) -> pl.DataFrame:
         """Return the rows of some queries, in the columns of `letor.schema`. Missing features are NaN.
@@ -118,7 +121,7 @@ class Reading:
         """
         if isinstance(source, DataTable):
             return source.rows_of(queries)
-        return text_frame(source, queries, self.width, self.sparse, "keep")
+        return text_frame(source, queries, self.width, self.sparse, "keep", self.edges)
 
     def frames(self, source: TextFile | DataTable) -> Iterator[pl.DataFrame]:
         """Yield all rows of a file in order, in batches of whole queries."""
@@ -196,7 +199,7 @@ def read_collection(
             raise GradrankError(
                 f"{files[0]}: `features` is only for sparse text, but this file is a table. Fix: remove `features`"
             )
-        tables = read_tables([raw_table(file, file) for file in files], columns, Required(roles))
+        tables = read_tables([raw_table(file, file, columns.header) for file in files], columns, Required(roles))
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
@@ -207,10 +210,10 @@ def read_collection(
     if sparse and not features:
         width = max(source.highest_number for source in sources)
         _check_some(files[0], width)
-    reading = Reading(sources, width, sparse, missing or "least")
+    reading = Reading(sources, width, sparse, missing or "least", edges=columns.grade_edges)
     check_memory(files[0], int(max(source.rows.max() for source in sources)), width)
     for source in sources:  # if all rows have an error, it is reported for the first row
-        read_rows(source, np.array([0]), width, sparse, reading.missing)
+        read_rows(source, np.array([0]), width, sparse, reading.missing, reading.edges)
     return reading
 
 
@@ -220,12 +223,13 @@ def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B
     The features of text are checked nevertheless. In a table, columns without a role are ignored.
     """
     if is_table(_existing(path)):
-        return Reading(read_tables([raw_table(path, path)], columns, Required(features=())), 0, False, "keep")
+        tables = read_tables([raw_table(path, path, columns.header)], columns, Required(features=()))
+        return Reading(tables, 0, False, "keep")
     _check_no_columns(path, columns)
     sources = find_queries_of_files([PlainFile(path)], numbers=True)
     width = max(1, sources[0].highest_number)
     check_memory(path, int(sources[0].rows.max()), width)
-    return Reading(sources, width, True, "zero")
+    return Reading(sources, width, True, "zero", edges=columns.grade_edges)
 
 
 def read_new(
@@ -253,7 +257,7 @@ def read_new(
     """
     if isinstance(data, pl.DataFrame) or is_table(_existing(data)):
         where = FRAME if isinstance(data, pl.DataFrame) else data
-        raw = raw_table(data, where)
+        raw = raw_table(data, where, trained.columns.header)
         if trained.width > len(raw.names):
             raise _wrong_width(where, len(raw.names), trained)
         check_exist({where: raw.names}, columns or Columns())
@@ -269,7 +273,7 @@ def read_new(
     if source.highest_number > trained.width:
         raise _wrong_width(data, source.highest_number, trained)
     check_memory(data, int(source.rows.max()), trained.width)
-    return Reading([source], trained.width, sparse, trained.missing)
+    return Reading([source], trained.width, sparse, trained.missing, edges=trained.columns.grade_edges)
 
 
 def batches(reading: Reading) -> Iterator[Batch]:
@@ -293,7 +297,11 @@ def _batch_queries(rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _combined(trained: Columns, new: Columns | None) -> Columns:
-    """Merge the columns declared for the training data and for the new data. The new data take precedence."""
+    """Merge the columns declared for the training data and for the new data. The new data take precedence.
+
+    Rows are not grouped, because the scores of new data are written in the order of the rows.
+    """
+    trained = replace(trained, group_rows=False)
     if new is None:
         return trained
     named = new.named()
@@ -304,7 +312,8 @@ def _combined(trained: Columns, new: Columns | None) -> Columns:
 
     ignore = tuple(dict.fromkeys([*new.ignore, *(name for name in trained.ignore if name not in named)]))
     keep = tuple(name for name in trained.keep if name not in named)
-    return Columns(column("query"), column("label"), column("docid"), ignore, keep)
+    roles = {role: column(role) for role in ("query", "label", "docid")}
+    return replace(trained, **roles, ignore=ignore, keep=keep)
 
 
 def _wrong_width(where: Path | str, width: int, trained: TrainingSchema) -> GradrankError:
@@ -329,6 +338,9 @@ def _check_no_columns(path: Path, columns: Columns) -> None:
             f"{path}: column {named[0]!r} is declared, but this file is text, which has no column names. Fix: remove "
             "the declaration"
         )
+    if not columns.header or columns.group_rows:
+        key = "group_rows" if columns.header else "header"
+        raise GradrankError(f"{path}: `{key}` is only for tables, but this file is text. Fix: remove `{key}`")
 
 
 def _check_some(path: Path, width: int) -> None:

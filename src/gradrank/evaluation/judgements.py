@@ -11,13 +11,13 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed
 from gradrank.data.compressed import lines as packed_lines
+from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
 from gradrank.data.reader import read_judged
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.parquet import OF_POLARS
 from gradrank.data.tables.roles import Columns
-from gradrank.data.text.scan import HIGHEST_GRADE
 from gradrank.data.text.text_file import BYTE_ORDER_MARK
 from gradrank.evaluation.document_ids import document_ids
 

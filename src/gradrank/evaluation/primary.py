@@ -6,16 +6,20 @@ The content is not validated, because an older version of gradrank may have writ
 from collections.abc import Mapping
 from typing import Any
 
+from gradrank.data.sources.catalogue import catalogue
+
 DEFAULT = "letor4"
 
 
 def primary_convention(params: Mapping[str, Any], dataset: str, default: str | None = None) -> str:
     """Return the value of `datasets.<dataset>.convention`, or the default if this key is not set.
 
-    default: if None, the value of `evaluation.convention` is used, or DEFAULT if that key is not set either.
+    default: if None, the convention in the catalogue is used, then the value of `evaluation.convention`, then DEFAULT.
     """
-    settings = _section(_section(params, "datasets"), dataset)
-    return settings.get("convention") or default or _section(params, "evaluation").get("convention") or DEFAULT
+    settings, entry = _section(_section(params, "datasets"), dataset), catalogue().get(dataset)
+    of_entry = entry.convention if entry else None
+    of_run = _section(params, "evaluation").get("convention")
+    return settings.get("convention") or default or of_entry or of_run or DEFAULT
 
 
 def _section(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -4,7 +4,6 @@ A SQLite store is created if it does not exist, and only one gradrank process at
 store are reported as GradrankError.
 """
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from urllib.parse import quote  # Path.as_uri does not escape quotes, which MLfl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
+from gradrank.base.files import locked
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -57,7 +57,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
             )
         if path and not create and not path.exists():
             raise FileNotFoundError(f"no file {path}")
-        with _locked(path) if path else nullcontext():
+        with locked(path.with_name(f"{path.name}.lock")) if path else nullcontext():
             if path and not path.exists():
                 create_tables(path)
             # MLflow caches stores by URI. With a relative path, it would use the old store in a new folder.
@@ -69,14 +69,6 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
             f"{text}\nFix: start the server, or set MLFLOW_TRACKING_URI to another store "
             f"(default: {DEFAULT_URI}); then repeat the same command."
         ) from error
-
-
-@contextmanager
-def _locked(database: Path) -> Iterator[None]:
-    """Lock the database for this process. If the process is killed, the operating system releases the lock."""
-    with database.with_name(f"{database.name}.lock").open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def create_tables(database: Path) -> None:

@@ -31,6 +31,14 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+def _option(name: str, value: Any) -> str:
+    """Return an option of a command. The option of a Boolean is --name or --no-name."""
+    name = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name} {shlex.quote(str(value))}"
+
+
 class Plan:
     """The files and options of the workflow for the checked settings of one params.yaml.
 
@@ -90,13 +98,9 @@ class Plan:
 
     def parse_options(self, dataset: str) -> str:
         """Return the options of `gradrank parse` for the text or the tables of a data set."""
-        if dataset in self.own_data:
-            options = self.own_data[dataset].parse_options()
-        else:
-            entry = catalogue()[dataset]
-            options = {"features": entry.declared_features}
+        options = (self.own_data.get(dataset) or catalogue()[dataset]).parse_options()
         return " ".join(
-            f"--{name} {shlex.quote(str(item))}"
+            _option(name, item)
             for name, value in options.items()
             for item in (value if isinstance(value, tuple) else [value])
             if item is not None

@@ -7,14 +7,16 @@ group `gradrank.datasets` refers.
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.base.extensions import DATASETS, extensions
 from gradrank.base.validation import validate
+from gradrank.data.sources.file_form import FileForm
 
 OWN_PACKAGE = "gradrank.data.sources"
 FILE = "catalogue.yaml"
@@ -36,12 +38,25 @@ class Archive(CatalogueSection):
     urls: tuple[str, ...] = ()
 
 
-class Entry(CatalogueSection):
+class SingleFile(CatalogueSection):
+    """A file of a data set that is published as single files: its name, its addresses, its checksum and its size.
+
+    A mirror has the file under <data set>/<name>.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][\w-]*(\.[\w-]+)*(/[A-Za-z0-9][\w-]*(\.[\w-]+)*)*$")
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    bytes: int
+    urls: tuple[str, ...] = ()
+
+
+class Entry(CatalogueSection, FileForm):
     """A data set: its description, its licence, its sources, and the expected counts of the parsed data.
 
-    `root` is the folder of the data within the archive, and `rename` maps file names below this folder to names in the
-    official layout. `labels` maps each grade to its number of rows. If `generator` is set, the data are artificial, and
-    are generated instead of fetched.
+    The data are in one of `archives`, or in all of `files`. `root` is the folder of the data within the archive, and
+    `rename` maps file names below this folder, or the names of single files, to names in the official layout. `labels`
+    maps each grade to its number of rows. `convention` is the primary convention unless params.yaml sets one for the
+    data set. If `generator` is set, the data are artificial, and are generated instead of fetched.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # also the name of a target of the workflow
@@ -53,6 +68,7 @@ class Entry(CatalogueSection):
     obtain: str | None = None
     generator: Literal["net", "poly"] | None = None
     archives: tuple[Archive, ...] = ()
+    files: tuple[SingleFile, ...] = ()
     root: str = ""
     rename: dict[str, str] = {}
     folds: Literal[1, 5] = 5
@@ -61,18 +77,29 @@ class Entry(CatalogueSection):
     rows: int | None = None
     queries: int | None = None
     labels: dict[int, int] = {}
+    convention: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_source(self) -> Self:
+        if self.archives and self.files:
+            raise PydanticCustomError("sources", "has both `archives` and `files`; give one of them")
+        return self
 
     @property
     def access(self) -> Literal["artificial", "public", "licensed"]:
         """How users get the data: by generating them, from a public address, or from the owner."""
         if self.generator:
             return "artificial"
-        return "public" if any(archive.urls for archive in self.archives) else "licensed"
+        return "public" if any(source.urls for source in (*self.archives, *self.files)) else "licensed"
 
     @property
     def declared_features(self) -> int | None:
         """The number of features if rows may leave features out, otherwise None."""
         return self.features if self.sparse else None
+
+    def parse_options(self) -> dict[str, Any]:
+        """Return a dict from the name of each option of `gradrank parse` to its value."""
+        return {"features": self.declared_features} | self.form_options()
 
 
 @cache

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import sha256
+from gradrank.base.files import locked, sha256
 from gradrank.base.stamps import read_sealed, write_sealed
-from gradrank.data.sources.archive import Member, copy, unpack
+from gradrank.data.sources.archive import Description, Member, copy, unpack
 from gradrank.data.sources.catalogue import Archive, Entry, get_entry
 from gradrank.data.sources.download import NO_SPACE
-from gradrank.data.sources.locate import Location, find, missing, names_below_root
+from gradrank.data.sources.locate import Location, find, missing, names_below_root, wrong_checksum
 
 
 def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -> dict:
@@ -23,7 +23,8 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
 
     The layout is Fold1 to Fold5 and S1.txt to S5.txt, or train.txt, vali.txt and test.txt. Sources are tried in this
     order: `mirror`, the addresses in the catalogue, and files that are already in `folder`. If the process is killed,
-    call the function again to complete the data set.
+    call the function again to complete the data set. If another process fetches the same data set into `folder`, the
+    function waits until it has finished.
 
     Parameters
     ----------
@@ -32,8 +33,8 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     folder
         The folder to write.
     mirror
-        A folder or an http(s) address with an archive that has a name from the catalogue, or a folder with the
-        extracted files.
+        A folder or an http(s) address with an archive that has a name from the catalogue or with the folder
+        <dataset>/ of single files, or a folder with the extracted files.
 
     Returns
     -------
@@ -54,19 +55,24 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
         raise GradrankError(
             f"{entry.name} is artificial data, which is not fetched. Fix: run `gradrank generate {entry.generator}`"
         )
+    with _system_errors_explained(folder), locked(folder.with_name(f".{folder.name}.lock")):
+        return read_sealed(manifest) if manifest.is_file() else _fetch(entry, folder, mirror)
+
+
+def _fetch(entry: Entry, folder: Path, mirror: str | None) -> dict[str, Any]:
+    """Write a data set into `folder`, and return the content of fetched.json. The arguments are those of `fetch`."""
     staging, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
     shutil.rmtree(staging, ignore_errors=True)  # may be left from a killed process
     try:
-        with _system_errors_explained(folder):
-            location = find(entry, folder, downloads, mirror)
-            try:
-                contents = _unpack(entry, location, staging)
-            except GradrankError:
-                shutil.rmtree(downloads, ignore_errors=True)  # so that a damaged download is not resumed
-                raise
-            _install(staging, folder)
-            described = {"dataset": entry.name, "source": location.source, **contents}
-            write_sealed(manifest, described)
+        location = find(entry, folder, downloads, mirror)
+        try:
+            contents = _unpack(entry, location, staging)
+        except GradrankError:
+            shutil.rmtree(downloads, ignore_errors=True)  # so that a damaged download is not resumed
+            raise
+        _install(staging, folder)
+        described = {"dataset": entry.name, "source": location.source, **contents}
+        write_sealed(folder / "fetched.json", described)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     shutil.rmtree(downloads, ignore_errors=True)
@@ -82,6 +88,7 @@ def _unpack(entry: Entry, location: Location, staging: Path) -> dict[str, Any]:
     contents: dict[str, Any] = {}
     if location.archive is None:
         files = copy(_members(location.path, names), staging, names.get)
+        _verify_files(entry, location, files)
     else:
         contents["archive_sha256"] = verify(location.archive, location.path)
         files = unpack(location.path, staging, _placer(entry.root, names))
@@ -126,11 +133,19 @@ def verify(archive: Archive, path: Path) -> str:
         with path.open("rb") as stream:
             kind, actual, expected = "md5", hashlib.file_digest(stream, "md5").hexdigest(), archive.md5
     if expected and actual not in expected:
-        raise GradrankError(
-            f"{path}: its {kind} is {actual}, but the catalogue has {' or '.join(expected)}: the file is damaged or "
-            "another edition. Fix: download it again"
-        )
+        raise wrong_checksum(path, kind, actual, expected)
     return digest
+
+
+def _verify_files(entry: Entry, location: Location, written: Description) -> None:
+    """Raise GradrankError if the checksum of a single file differs from the catalogue.
+
+    written: the files in the official layout, as `copy` returns them.
+    """
+    for file in entry.files:
+        found = written.get(entry.rename.get(file.name, file.name))
+        if found and found["sha256"] != file.sha256:
+            raise wrong_checksum(location.path / file.name, "sha256", found["sha256"], [file.sha256])
 
 
 def _install(staging: Path, folder: Path) -> None:

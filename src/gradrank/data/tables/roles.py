@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.grades import edges_fault
 
 # key: a role. value: the column names, as returned by `normalised`, that have this role by default.
 ROLE_NAMES = {
@@ -52,7 +53,7 @@ class AsideColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that a user declares for a table.
+    """The columns that a user declares for a table, and how its rows and labels are read.
 
     Parameters
     ----------
@@ -62,6 +63,14 @@ class Columns:
         The columns to set aside.
     keep
         The columns that are features although their names suggest otherwise.
+    header
+        False if CSV and TSV files have no header. The name of a column is then its number, counted from 1.
+    group_rows
+        True if the rows of a query may be apart. They are then grouped: queries are in the order of their first rows,
+        and the rows of a query keep their order.
+    grade_edges
+        If not empty, labels are any finite numbers, in tables and in text. The grade is the number of edges that are
+        less than or equal to the label.
     """
 
     query: str | None = None
@@ -69,10 +78,19 @@ class Columns:
     docid: str | None = None
     ignore: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    header: bool = True
+    group_rows: bool = False
+    grade_edges: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if fault := edges_fault(self.grade_edges):
+            raise GradrankError(f"grade_edges: {fault}. Fix: correct the list")
 
     def declared(self) -> dict[str, Any]:
-        """Return the entries that are set as a dict for a JSON file. Tuples become lists."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items() if value}
+        """Return the entries that are not defaults as a dict for a JSON file. Tuples become lists."""
+        defaults = asdict(Columns())
+        values = {key: value for key, value in asdict(self).items() if value != defaults[key]}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
     @staticmethod
     def of(declared: Mapping[str, Any]) -> "Columns":

@@ -16,14 +16,15 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 LONGEST_ROW = 64 << 20  # bytes
 
 
-def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
-    """Return the column names in the header, and a frame of the rows.
+def read_separated(path: Path, header: bool = True) -> tuple[list[str], pl.DataFrame]:
+    """Return the column names, and a frame of the rows.
 
-    The columns of the frame are text and are named `c0`, `c1` and so on. An empty field is "".
+    The columns of the frame are text and are named `c0`, `c1` and so on. An empty field is "". header: False if the
+    first row is not a header. The names of the columns are then their numbers, counted from 1.
 
     Fields may be quoted with `"`, as in RFC 4180. Quoted fields may contain separators and line ends.
 
-    Raises GradrankError with the line number for a row with more or fewer fields than the header, and for a quote
+    Raises GradrankError with the line number for a row with more or fewer fields than the first row, and for a quote
     inside a field. Also raises GradrankError for text that is not UTF-8, and for an empty file.
     """
     require("pyarrow", extra="arrow", needed_by=path)
@@ -31,7 +32,7 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
     from pyarrow import csv as arrow
 
     content = b"".join(blocks(path))
-    names = _header(path, content)
+    names = _first_row(path, content)
     _check_quotes(path, content)
     types = {f"f{number}": pa.string() for number in range(len(names))}
     bad: list[tuple[int, int]] = []
@@ -50,16 +51,17 @@ def read_separated(path: Path) -> tuple[list[str], pl.DataFrame]:
     except pa.ArrowInvalid as error:
         if bad:
             number, fields = bad[0]
-            line = line_of(path, number - 2)
             raise GradrankError(
-                f"{path}: line {line}: {fields} fields, but the header has {len(names)}. Fix: complete the row or "
-                "delete it; a field that contains the separator must be quoted"
+                f"{path}: line {line_of(path, number - 1)}: {fields} fields, but the "
+                f"{'header' if header else 'first row'} has {len(names)}. Fix: complete the row or delete it; a field "
+                "that contains the separator must be quoted"
             ) from None
         if "Empty CSV" in str(error):
             return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
         raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
-    frame = pl.DataFrame(table)[1:]
-    return names, frame.rename({name: f"c{name[1:]}" for name in frame.columns})
+    frame = pl.DataFrame(table)
+    frame = frame.rename({name: f"c{name[1:]}" for name in frame.columns})
+    return (names, frame[1:]) if header else ([str(number) for number in range(1, len(names) + 1)], frame)
 
 
 def separator(path: Path) -> str:
@@ -68,12 +70,12 @@ def separator(path: Path) -> str:
 
 
 def line_of(path: Path, row: int) -> int:
-    """Return the number of the line in which a row ends, counted from 1. The first row after the header is row 0."""
+    """Return the number of the line in which a row ends, counted from 1. The first row, or the header, is row 0."""
     reader = _reader(path, b"".join(blocks(path)))
     try:
-        next((number for number, _ in enumerate(filter(None, reader)) if number == row + 1), None)
+        next((number for number, _ in enumerate(filter(None, reader)) if number == row), None)
     except csv.Error:  # a field is longer than the limit of the csv module
-        return row + 2
+        return row + 1
     return reader.line_num
 
 
@@ -82,8 +84,8 @@ def _reader(path: Path, content: bytes):
     return csv.reader(TextIOWrapper(BytesIO(content), "utf-8-sig", newline=""), delimiter=separator(path))
 
 
-def _header(path: Path, content: bytes) -> list[str]:
-    """Return the column names in the header. Raises GradrankError if the file is empty or not UTF-8 text."""
+def _first_row(path: Path, content: bytes) -> list[str]:
+    """Return the fields of the first row. Raises GradrankError if the file is empty or not UTF-8 text."""
     if b"\0" in content:
         raise GradrankError(f"{path}: not text: it holds a zero byte. Fix: store the file as UTF-8 text")
     try:

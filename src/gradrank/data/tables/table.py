@@ -8,19 +8,20 @@ counts as missing. Missing values are allowed in features and document ids, but 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import blocks, is_packed, plain_name
+from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
 from gradrank.data.row_ranges import row_ranges
 from gradrank.data.tables.parquet import index_columns, read_parquet
 from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
 from gradrank.data.tables.separated import SEPARATORS, line_of, read_separated
 from gradrank.data.text.letor import schema
-from gradrank.data.text.scan import HIGHEST_GRADE
 
 LARGEST = float(np.finfo(np.float32).max)
 NO_LABEL = 0  # the grade of all rows of a table without grades, which can still be scored
@@ -40,12 +41,15 @@ class RawTable:
         The columns, which are named c0, c1 and so on.
     index
         The names of the columns that were the index of a data frame.
+    header
+        False if the file is CSV or TSV without a header.
     """
 
     where: Path | str
     names: list[str]
     frame: pl.DataFrame
     index: list[str] = field(default_factory=list)
+    header: bool = True
 
     def column(self, name: str) -> pl.Series:
         """Return the first column with this name."""
@@ -62,7 +66,7 @@ class RawTable:
         `row` is counted from 0. The returned numbers are counted from 1.
         """
         if isinstance(self.where, Path) and self.is_text:
-            return f"line {line_of(self.where, row)}"
+            return f"line {line_of(self.where, row + self.header)}"
         return f"row {row + 1}"
 
     def bad_row(self, column: str, row: int, message: str) -> GradrankError:
@@ -94,6 +98,8 @@ class DataTable:
         The q query ids if they are text. None if the ids are whole numbers, which `qids` then contains.
     kinds
         The data type of each column of the file.
+    order
+        (n,) positions in the file of the rows of `frame`, if the rows of the queries were grouped; otherwise None.
     """
 
     path: Path | str
@@ -104,6 +110,7 @@ class DataTable:
     starts: np.ndarray
     names: list[str] | None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    order: np.ndarray | None = None
 
     @property
     def ids(self) -> np.ndarray:
@@ -116,7 +123,11 @@ class DataTable:
 
     def error_at(self, query: int, message: str) -> GradrankError:
         """Return the error for the first row of the query at this position."""
-        return GradrankError(f"{self.path}: row {self.starts[query] + 1}: {message}")
+        return GradrankError(f"{self.path}: row {self._number(self.starts[query])}: {message}")
+
+    def _number(self, row: int) -> int:
+        """Return the number in the file, counted from 1, of the row at a position in `frame`."""
+        return int(row if self.order is None else self.order[row]) + 1
 
     def differing_row(self, others: Sequence["DataTable"]) -> int | None:
         """Return the number of the first row that differs from the concatenated `others`, or None if no row differs.
@@ -129,7 +140,9 @@ class DataTable:
         shared = min(len(self.frame), len(expected))
         columns = [column.head(shared).eq_missing(expected[column.name].head(shared)) for column in self.frame]
         is_equal = pl.select(pl.all_horizontal(columns).alias("is_equal"))["is_equal"]
-        return int(is_equal.not_().arg_true()[0]) + 1 if not is_equal.all() else shared + 1
+        if is_equal.all():
+            return shared + 1
+        return self._number(int(is_equal.not_().arg_true()[0]))
 
     def rows_of(self, queries: np.ndarray) -> pl.DataFrame:
         """Return the rows of the queries at the positions `queries`."""
@@ -160,24 +173,24 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
         roles.append(replace(further, features=first.features))
     if empty := [raw.where for raw in raws if raw.frame.is_empty()]:
         raise GradrankError(f"{empty[0]}: no rows. Fix: add rows below the header")
-    runs = [_query_ids(raw, columns_of) for raw, columns_of in zip(raws, roles, strict=True)]
-    numbers = numbered([ids for ids, _ in runs])
+    queries = [_queries(raw, columns_of, columns.group_rows) for raw, columns_of in zip(raws, roles, strict=True)]
+    numbers = numbered([found.ids for found in queries])
     return [
-        _table(raw, columns_of, starts, qids, names)
-        for raw, columns_of, (_, starts), (qids, names) in zip(raws, roles, runs, numbers, strict=True)
+        _table(raw, columns_of, found, qids, names, columns.grade_edges)
+        for raw, columns_of, found, (qids, names) in zip(raws, roles, queries, numbers, strict=True)
     ]
 
 
-def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
+def raw_table(data: Path | pl.DataFrame, where: Path | str, header: bool = True) -> RawTable:
     """Read a table file or a data frame. Raises GradrankError if a file is malformed.
 
-    where: the name of the table in error messages.
+    where: the name of the table in error messages. header: False if CSV and TSV files have no header.
     """
     index: list[str] = []
     if isinstance(data, pl.DataFrame):
         names, frame = data.columns, data
     elif plain_name(data).suffix.lower() in SEPARATORS:
-        names, frame = read_separated(data)
+        names, frame = read_separated(data, header)
     else:
         from io import BytesIO
 
@@ -185,52 +198,74 @@ def raw_table(data: Path | pl.DataFrame, where: Path | str) -> RawTable:
         frame = read_parquet(data, content=content)
         names, index = frame.columns, index_columns(data, content=content)
     frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
-    return RawTable(where, list(names), frame, index)
+    return RawTable(where, list(names), frame, index, header)
 
 
-def _query_ids(raw: RawTable, roles: Roles) -> tuple[list[str], np.ndarray]:
-    """Return the q query ids, and the (q,) numbers of their first rows.
+class _Queries(NamedTuple):
+    """The q queries of a table: their ids, the (q,) first rows, and the (n,) order that groups the rows, or None."""
 
-    Raises GradrankError for an invalid id and for a query whose rows are not contiguous.
+    ids: list[str]
+    starts: np.ndarray
+    order: np.ndarray | None = None
+
+
+def _queries(raw: RawTable, roles: Roles, group_rows: bool) -> _Queries:
+    """Find the queries of a table.
+
+    Raises GradrankError for an invalid id, and for a query whose rows are not contiguous unless `group_rows` is True.
     """
     if roles.query is None:
-        return ["1"], np.array([0])
+        return _Queries(["1"], np.array([0]))
     ids = text_ids(raw.column(roles.query), roles.query, raw.where).fill_null("")
     starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]).to_numpy()])
     firsts = ids[starts]
     for name, row in zip(firsts, starts.tolist(), strict=True):
         if reason := query_id_error(name):
             raise raw.bad_row(roles.query, row, reason)
-    if firsts.is_duplicated().any():
+    if not firsts.is_duplicated().any():
+        return _Queries(firsts.to_list(), starts)
+    if not group_rows:
         row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])
         raise raw.bad_row(
             roles.query, row, f"query {ids[row]} comes back after other queries. Fix: sort the table by this column"
         )
-    return firsts.to_list(), starts
+    distinct = firsts.unique(maintain_order=True)
+    position = {name: place for place, name in enumerate(distinct)}
+    positions = ids.replace_strict(position, return_dtype=pl.Int64).to_numpy()
+    starts = np.r_[0, np.cumsum(np.bincount(positions))[:-1]]
+    return _Queries(distinct.to_list(), starts, np.argsort(positions, kind="stable"))
 
 
-def _table(raw: RawTable, roles: Roles, starts: np.ndarray, qids: np.ndarray, names: list[str] | None) -> DataTable:
+def _table(
+    raw: RawTable, roles: Roles, queries: _Queries, qids: np.ndarray, names: list[str] | None, edges: Sequence[float]
+) -> DataTable:
     """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value."""
     count = len(raw.frame)
-    rows = np.diff(np.r_[starts, count])
-    values: dict[str, pl.Series] = {"qid": pl.Series(np.repeat(qids, rows))}
-    values["label"] = _grades(raw, roles.label) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
-    if names is not None:
-        values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
+    rows = np.diff(np.r_[queries.starts, count])
+    values: dict[str, pl.Series] = {}
+    values["label"] = _labels(raw, roles.label, edges) if roles.label else pl.repeat(NO_LABEL, count, eager=True)
     if roles.docid:
         ids = text_ids(raw.column(roles.docid), roles.docid, raw.where)
         values["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
     values |= {name: numbers(raw, name) for name in roles.estimates}
     values |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+    if queries.order is not None:
+        values = {name: column.gather(queries.order) for name, column in values.items()}
+    values["qid"] = pl.Series(np.repeat(qids, rows))
+    if names is not None:
+        values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
     columns = schema(len(roles.features), names is not None)
     empty = pl.repeat(None, count, eager=True)
     frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
-    return DataTable(raw.where, frame, roles, qids, rows, starts, names, kinds)
+    return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order)
 
 
-def _grades(raw: RawTable, name: str) -> pl.Series:
-    """Return a column of grades as int16. Raises GradrankError if a value is not a grade."""
+def _labels(raw: RawTable, name: str, edges: Sequence[float]) -> pl.Series:
+    """Return a column of labels as grades (int16). Raises GradrankError if a value is not a label.
+
+    edges: the edges of grades (see `Columns`); empty if the labels are grades.
+    """
     values = raw.column(name)
     if values.dtype in (pl.Categorical, pl.Enum):
         values = values.cast(pl.String)
@@ -239,10 +274,13 @@ def _grades(raw: RawTable, name: str) -> pl.Series:
             f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: store whole numbers from 0 to "
             f"{HIGHEST_GRADE}"
         )
-    grades = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
-    is_bad = grades.is_null() | (grades != grades.floor()) | (grades < 0) | (grades > HIGHEST_GRADE)
+    labels = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    if edges:
+        raw.refuse(name, ~labels.is_finite().fill_null(False), "a finite number as label")
+        return pl.Series(np.searchsorted(edges, labels.to_numpy(), side="right")).cast(pl.Int16)
+    is_bad = labels.is_null() | (labels != labels.floor()) | (labels < 0) | (labels > HIGHEST_GRADE)
     raw.refuse(name, is_bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
-    return grades.cast(pl.Int16)
+    return labels.cast(pl.Int16)
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:

@@ -171,9 +171,14 @@ def map_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iter
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def text_frame(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing) -> pl.DataFrame:
-    """Return the rows of some queries, in the columns of `schema`. queries: their ascending positions in `source`."""
-    rows = read_rows(source, queries, width, sparse, missing)
+def text_frame(
+    source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing, edges: Sequence[float] = ()
+) -> pl.DataFrame:
+    """Return the rows of some queries, in the columns of `schema`.
+
+    queries: their ascending positions in `source`. edges: the edges of grades (see `Columns`).
+    """
+    rows = read_rows(source, queries, width, sparse, missing, edges)
     columns: dict[str, np.ndarray | pl.Series] = {"qid": rows.qids}
     if source.names is not None:
         ids = pl.Series([source.names[query] for query in queries.tolist()])

@@ -1,6 +1,7 @@
 """Rows of LETOR and SVMlight text as arrays."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -9,6 +10,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import lines
+from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import WHOLE
 from gradrank.data.text import scan, tokens
 from gradrank.data.text.fixed_width import fixed_width_form
@@ -84,10 +86,17 @@ def first_row(path: Path) -> FirstRow:
     return FirstRow(max(len(values), 1), not values, text_ids)
 
 
-def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, missing: Missing = "least") -> Rows:
+def read_rows(
+    source: TextFile,
+    queries: np.ndarray,
+    width: int,
+    sparse: bool,
+    missing: Missing = "least",
+    edges: Sequence[float] = (),
+) -> Rows:
     """Read the rows of some queries. `NULL` is replaced according to `missing`.
 
-    queries: the ascending positions of the queries in `source`.
+    queries: the ascending positions of the queries in `source`. edges: the edges of grades (see `Columns`).
 
     Raises GradrankError for the first malformed line.
     """
@@ -99,23 +108,25 @@ def read_rows(source: TextFile, queries: np.ndarray, width: int, sparse: bool, m
     docids, ends = thread_buffer("docids", len(text)), np.zeros(n + 1, np.int32)
     start = mark_length(text) if source.starts[queries[0]] == 0 else 0
     form = fixed_width_form(0 if sparse else width)
-    capacity = 2 * n + width
+    thresholds, capacity = np.array(edges, np.float64), 3 * n + width
     while True:
         late = np.empty((capacity, 4), np.int64)
         code, position, number, nulls, late_count = scan.rows(
-            text, start, sparse, *form, features, labels, docids, ends, estimates, late
+            text, start, sparse, *form, thresholds, features, labels, docids, ends, estimates, late
         )
         if code != scan.LATE_IS_FULL:
             break
         capacity *= 8
     if code != scan.OK:
-        raise source.error(queries, position, _expected(code, number, width, sparse))
+        raise source.error(queries, position, _expected(code, number, width, sparse, bool(edges)))
     for column, row, first, end in late[:late_count]:
         value = float(bytes(text[first:end]))
         if column < width:
             features[column, row] = np.clip(value, -tokens.LARGEST, tokens.LARGEST)
-        else:
+        elif column < width + 2:
             estimates[column - width, row] = value
+        else:
+            labels[row] = np.searchsorted(thresholds, value, side="right")
     if nulls:
         fill(features, counts, missing)
     qids = np.repeat(source.qids[queries], counts)
@@ -130,13 +141,14 @@ def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
         scan.fill_missing(features, np.r_[0, np.cumsum(counts)], missing == "mean")
 
 
-def _expected(code: int, number: int, width: int, sparse: bool) -> str:
+def _expected(code: int, number: int, width: int, sparse: bool, has_edges: bool) -> str:
     """Return, as text for an error message, what was expected at the position where `scan.rows` stopped.
 
-    code: the error code of `scan.rows`. number: the last feature number before that position.
+    code: the error code of `scan.rows`. number: the last feature number before that position. has_edges: True if the
+    edges of grades are declared.
     """
     if code == scan.BAD_GRADE:
-        return f"a grade, a whole number from 0 to {scan.HIGHEST_GRADE}"
+        return "a finite number as label" if has_edges else f"a grade, a whole number from 0 to {HIGHEST_GRADE}"
     if code == scan.BAD_VALUE:
         return f"a finite decimal number or NULL as feature {number}"
     if number == width:

@@ -6,6 +6,7 @@ The functions read from buffers, which are described in data/text/tokens.py.
 import numpy as np
 
 from gradrank.base.compiled import compiled
+from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.text.fixed_width import is_usual, usual_values
 from gradrank.data.text.tokens import (
     COLON,
@@ -38,7 +39,6 @@ from gradrank.data.text.tokens import (
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-HIGHEST_GRADE = 31  # the gain of a grade is 2^grade - 1; LightGBM's table of gains has the same limit
 
 
 @compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
@@ -93,21 +93,22 @@ def heads(buffer, i, text_ids, numbers, runs):
 
 
 @compiled(
-    "u1[:], i8, b1, u1[:], u1[:], u8[:], f4[:,:] out, i2[:] out, u1[:] out, i4[:] out, f8[:,:] out, i8[:,:] out",
+    "u1[:], i8, b1, u1[:], u1[:], u8[:], f8[:], f4[:,:] out, i2[:] out, u1[:] out, i4[:] out, f8[:,:] out, i8[:,:] out",
     nogil=True,
 )
-def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends, estimates, late):
+def rows(buffer, i, sparse, least, spread, places, edges, columns, labels, docids, ends, estimates, late):
     """Read the rows of whole lines from byte i on.
 
     Dense rows have the features 1 to d. Sparse rows may leave features out. Omitted features are 0. `NULL` becomes NaN.
 
-    least, spread, places: the result of `fixed_width_form`, called with width 0 if rows are sparse.
+    least, spread, places: the result of `fixed_width_form`, called with width 0 if rows are sparse. edges: (k,) float64
+    edges of grades; empty if labels are grades.
 
     Outputs: columns, the (d, n) float32 features, all 0 on entry if rows are sparse. labels, the (n,) int16 grades.
     docids, the concatenated bytes of the document ids, as long as the buffer. ends, the (n+1,) int32 ends of the ids in
     `docids`, with 0 as first element on entry. estimates, the (2, n) float64 values of inc and prob, NaN if absent.
     late, (capacity, 4) int64, the few numbers whose rounding needs more than 64 bits: the column (d for inc, d + 1 for
-    prob), the row, and the start and the end of the number's bytes.
+    prob, d + 2 for the label), the row, and the start and the end of the number's bytes.
 
     Returns OK or an error code, the position of the error, the number of the last valid feature before it, the number
     of NULL values, and the number of rows in `late`.
@@ -119,12 +120,14 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
         if buffer[i] == NEWLINE or buffer[i] == HASH:
             i = line_end(buffer, i) + 1
             continue
-        if late_count + len(columns) + 2 > len(late):
+        if late_count + len(columns) + 3 > len(late):
             return LATE_IS_FULL, i, 0, nulls, late_count
         value, end, rounding = decimal(buffer, i)
-        if rounding != EXACT or not 0 <= value <= HIGHEST_GRADE or value != np.floor(value):
+        labels[row] = grade(value, rounding, edges)
+        if labels[row] < 0:
             return BAD_GRADE, i, 0, nulls, late_count
-        labels[row] = np.int16(value)
+        if rounding == NEAR:
+            late_count = noted(late, late_count, len(columns) + 2, row, i, end)
         end = token_end(buffer, skip_blanks(buffer, end))  # skip the qid, which `heads` has checked
         number = np.int64(0)
         if is_usual(buffer, end, least, spread):
@@ -150,6 +153,23 @@ def rows(buffer, i, sparse, least, spread, places, columns, labels, docids, ends
         row += 1
         i = line_end(buffer, i) + 1
     return OK, 0, 0, nulls, late_count
+
+
+@compiled()
+def grade(value, rounding, edges):
+    """Return the grade of a label with the rounding of `decimal`, or -1 if it has none.
+
+    edges: as in `rows`.
+    """
+    if len(edges) == 0:
+        is_grade = rounding == EXACT and 0 <= value <= HIGHEST_GRADE and value == np.floor(value)
+        return np.int16(value) if is_grade else np.int16(-1)
+    if rounding == NOT_A_NUMBER or not np.isfinite(value):
+        return np.int16(-1)
+    reached = 0
+    for edge in edges:
+        reached += edge <= value
+    return np.int16(reached)
 
 
 @compiled()

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.stored import StoredCollection
-from gradrank.data.text.scan import HIGHEST_GRADE
 from gradrank.evaluation.document_ids import document_ids
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
