@@ -4,7 +4,8 @@
 # without Snakemake's records of them.
 set -e
 if ! command -v snakemake >/dev/null; then
-    echo "snakemake: not found. Fix: activate the environment, as in: . .venv/bin/activate" >&2
+    echo "snakemake: not found. Fix: activate the environment that has it, as in \`. .venv/bin/activate\`, or run" \
+        "\`pip install 'gradrank[workflow]'\`" >&2
     exit 1
 fi
 if [ -z "$(find results -path '*/fold*/spec.json' -print 2>/dev/null | head -n 1)" ]; then

@@ -1,4 +1,4 @@
-"""DVC on a small run: reruns, experiments in the workspace and in the queue, a failed stage, and a pulling clone."""
+"""DVC on a small run: a new project folder, reruns, experiments, a failed stage, and a pulling clone."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from project import ROOT, SMALL_RUN, Project
+from project import ROOT, SMALL_RUN, Project, write_own_data
 
 BIN = Path(sys.executable).parent
 pytestmark = pytest.mark.skipif(not (BIN / "dvc").exists(), reason="needs the command dvc: the extra `dvc`")
@@ -77,6 +77,20 @@ def reproduced(tmp_path_factory) -> Repository:
 def repository(reproduced, tmp_path) -> Repository:
     """A copy of the reproduced repository, with modification times."""
     return Repository(Path(shutil.copytree(reproduced.root, tmp_path / "my checkout", symlinks=True)))
+
+
+def test_an_experiment_runs_at_once_in_a_new_project_folder(tmp_path, monkeypatch):
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    new = Repository(tmp_path / "my study")
+    new.root.mkdir()
+    write_own_data(new.root / "own data")
+    new.gradrank("init", "--git", "--dvc", "--data", "own data", ".")
+    new.params(run={"models": ["single_feature"]})
+    new.dvc("exp", "run")
+    (values,) = json.loads(new.dvc("metrics", "show", "--json"))[""]["data"].values()
+    assert values["data"]["my_data"]["single_feature"]
 
 
 def test_a_second_repro_trains_nothing_and_changes_no_record(repository):

@@ -1,5 +1,6 @@
 """Commands that use data and models: init, evaluate, compare, predict and export."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,17 +37,30 @@ def init(
             help="Your own data: a folder in LETOR's layout, or one file. By default, the shipped data sets are used."
         ),
     ] = None,
+    git: Annotated[
+        bool,
+        typer.Option("--git", help="Create a git repository if the folder is in none, and commit the written files."),
+    ] = False,
+    dvc: Annotated[
+        bool, typer.Option("--dvc", help="Create a DVC repository for `dvc exp run` if the folder is in none.")
+    ] = False,
 ) -> None:
     """Write params.yaml, Snakefile, dvc.yaml and profiles into a folder.
 
-    Afterwards, `snakemake` runs the benchmark in that folder. Existing files are never overwritten.
+    Afterwards, `snakemake` runs the benchmark in that folder. Existing files are never overwritten. In the folder of an
+    existing project, --git and --dvc add what is missing.
     """
     from gradrank.config.project_folder import init as run
-    from gradrank.config.project_folder import next_command
+    from gradrank.config.project_folder import missing_tools, next_command
+    from gradrank.config.version_control import check, set_up
 
-    for path in run(folder, data):
-        typer.echo(path)
-    typer.echo(f"\nNext: {next_command(folder)}")
+    check(folder, git, dvc)
+    files = run(folder, data, complete=git or dvc)
+    for line in (*files, *set_up(folder, files, git, dvc), "", *missing_tools()):
+        typer.echo(line)
+    typer.echo(f"Next: {next_command(folder, dvc)}")
+    if not dvc:
+        typer.echo(f"To compare versions with DVC: gradrank init --git --dvc {shlex.quote(str(folder))}")
 
 
 @commands.command(

@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.extras import missing
 from gradrank.base.files import atomic
 from gradrank.config.code_digest import PACKAGE
 from gradrank.data.compressed import plain_name
@@ -28,18 +29,28 @@ FILES = {  # key: path in the project folder; value: path in PROJECT
 }
 
 
-def init(folder: Path, data: Path | None = None) -> list[Path]:
+TOOLS = {  # key: import name of an optional package; value: its name, the extra that installs it, its use
+    "snakemake": ("Snakemake", "workflow", "runs the workflow"),
+    "mlflow": ("MLflow", "track", "records the runs, unless params.yaml has `track: false`"),
+    "dvc": ("DVC", "dvc", "runs dvc.yaml, if you want to version data and results"),
+}
+
+
+def init(folder: Path, data: Path | None = None, complete: bool = False) -> list[Path]:
     """Write FILES into a folder and return their paths. The folder is created if it does not exist.
 
-    data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. If a call is
-    killed, the same call can be repeated and writes the missing files. Raises GradrankError if a file exists with
+    data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. complete:
+    whether to leave the edited files of an existing project as they are, and to write only the missing files. If a call
+    is killed, the same call can be repeated and writes the missing files. Raises GradrankError if a file exists with
     different content or if `data` is not a collection. In both cases, nothing is written.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
     if data is not None:
         texts["params.yaml"] = _own_data(folder, data)
     existing = [name for name in texts if os.path.lexists(folder / name)]
-    if different := [name for name in existing if not _has_content(folder / name, texts[name])]:
+    different = [name for name in existing if not _has_content(folder / name, texts[name])]
+    is_project = all((folder / name).is_file() for name in ("params.yaml", "Snakefile"))
+    if different and not (complete and is_project and data is None):
         raise GradrankError(
             f"{folder}: {', '.join(different)} already exist with other content, and nothing is overwritten. "
             "Fix: choose a new folder, or move the files away"
@@ -50,13 +61,23 @@ def init(folder: Path, data: Path | None = None) -> list[Path]:
     return [folder / name for name in texts]
 
 
+def missing_tools() -> list[str]:
+    """Return a sentence for each optional package that a project folder uses and that is not installed."""
+    tools = [TOOLS[package] for package in missing(TOOLS)]
+    return [f"{name} is not installed. It {use}. Fix: pip install 'gradrank[{extra}]'" for name, extra, use in tools]
+
+
 def _has_content(path: Path, text: str) -> bool:
     return path.is_file() and path.read_bytes() == text.encode()
 
 
-def next_command(folder: Path) -> str:
-    """Return the command that runs the workflow in a new project folder."""
-    return f"cd {shlex.quote(str(folder))} && {typed('snakemake', folder)} --cores 2"
+def next_command(folder: Path, dvc: bool = False) -> str:
+    """Return the command that runs the workflow in a new project folder, with Snakemake or with DVC."""
+    command = f"{typed('snakemake', folder)} --cores 2"
+    if dvc:  # DVC finds `snakemake` by name
+        programs = "" if shutil.which("snakemake") else f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH "
+        command = f"{programs}dvc exp run"
+    return command if folder.samefile(".") else f"cd {shlex.quote(str(folder))} && {command}"
 
 
 def typed(command: str, folder: Path) -> str:

@@ -56,3 +56,14 @@ def test_a_folder_without_a_collection_is_refused_before_any_file_is_written(tmp
     with pytest.raises(GradrankError, match="no collection here: expected"):
         init(tmp_path / "new", tmp_path / "data")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_project_is_completed_without_a_change_of_its_files(tmp_path):
+    init(tmp_path)
+    (tmp_path / "params.yaml").write_text("mine")
+    (tmp_path / "dvc.yaml").unlink()
+    init(tmp_path, complete=True)
+    assert (tmp_path / "params.yaml").read_text() == "mine" and (tmp_path / "dvc.yaml").is_file()
+    (tmp_path / "Snakefile").unlink()  # a folder with another params.yaml, which is not a project of gradrank
+    with pytest.raises(GradrankError, match=r"params.yaml already exist"):
+        init(tmp_path, complete=True)
