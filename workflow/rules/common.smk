@@ -5,10 +5,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
 from gradrank import __version__
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import exit_with_message
 from gradrank.base.extensions import use_own_models
 from gradrank.config.code_digest import code_digest
 from gradrank.config.former_names import FORMER_RULES
@@ -18,20 +16,22 @@ from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 
-# Jobs use the commands of the environment that runs Snakemake, even if it is not activated.
-shell.prefix(f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
+# Jobs use the commands of the environment that runs Snakemake, even if it is not activated. The first command is
+# Snakemake's default prefix, which this prefix replaces: without it, a failed command before a pipe goes unnoticed.
+shell.prefix(f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH; ")
 
 # The release to install in an environment that Snakemake deploys (workflow/envs/).
 os.environ.update(GRADRANK_RELEASE=__version__)
 
+if not os.access(".", os.W_OK):
+    sys.exit(f"{Path.cwd()}: this folder is read-only. Fix: change its permissions, or run in a copy of the folder")
+
 use_own_models()
 
-try:
+with exit_with_message():
     plan = Plan(check(with_frozen_datasets(config)))
     for dataset in plan.settings.run.datasets:
         plan.folds(dataset)  # reads the layout of own data, so that its errors appear without a traceback
-except GradrankError as error:
-    raise WorkflowError(str(error)) from None
 
 settings = plan.settings
 contest = ContestPlan(plan)

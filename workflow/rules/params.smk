@@ -2,13 +2,9 @@
 # errors name no line.
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import exit_with_message
 from gradrank.config.params_file import read
 
 if Path("params.yaml").is_file():
-    try:
+    with exit_with_message():
         read("params.yaml")
-    except GradrankError as error:
-        raise WorkflowError(str(error)) from None

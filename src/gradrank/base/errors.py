@@ -1,6 +1,8 @@
 """The exception for errors that a user can fix, and messages about unknown names."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -10,6 +12,18 @@ class GradrankError(Exception):
 
 class InputError(GradrankError, ValueError):
     """An invalid argument of `gradrank.Ranker`. scikit-learn handles it as it handles every ValueError."""
+
+
+@contextmanager
+def exit_with_message() -> Iterator[None]:
+    """Print the message of a GradrankError to standard error, and end the program with exit code 1.
+
+    The Snakefile uses it, also as a decorator of input functions: Snakemake prints other exceptions with tracebacks.
+    """
+    try:
+        yield
+    except GradrankError as error:
+        sys.exit(str(error))
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> str:

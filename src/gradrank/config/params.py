@@ -79,6 +79,7 @@ class RunSettings(SettingsSection):
     pairs: PairsParams = PairsParams()
     models: dict[str, Variant]  # key: name of the results folder; the variants of studies are included
     evaluation: EvaluationParams
+    track: bool = True  # whether the workflow logs its results to MLflow
 
     def model_names(self, dataset: str) -> list[str]:
         """Return the methods of a data set, with sweeps expanded.

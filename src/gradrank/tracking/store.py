@@ -19,6 +19,7 @@ from gradrank.base.files import locked
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+PACKAGES = ("mlflow", "pandas", "sqlalchemy")  # installed by the extra `track`
 DEFAULT_URI, EXPERIMENT = "sqlite:///mlflow.db", "gradrank"
 # defaults of environment variables; without the last two, MLflow needs 4 minutes to report that a server is down
 SETTINGS = {
@@ -41,7 +42,7 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
     uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
-    require("mlflow", "pandas", "sqlalchemy", extra="track", needed_by=f"MLflow at {uri}")
+    require(*PACKAGES, extra="track", needed_by=f"MLflow at {uri}")
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
     from sqlalchemy.engine import make_url

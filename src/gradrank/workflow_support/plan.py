@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from gradrank.base.errors import GradrankError, exit_with_message
+from gradrank.base.extras import missing
 from gradrank.base.files import sha256
 from gradrank.config.datasets import OwnDataParams, SyntheticParams
 from gradrank.config.params import RunSettings
@@ -19,6 +21,7 @@ from gradrank.evaluation.score_file_pattern import score_files
 from gradrank.provenance.code import job_code, page_code, training_code
 from gradrank.provenance.settings import dataset_settings, short_digest, study_settings
 from gradrank.provenance.study_records import study_code
+from gradrank.tracking.store import PACKAGES
 
 METHOD = r"[\w.@+=-]+"  # the pattern of a method's folder
 FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold, such as `1`, or `1/seed2` for a further seed
@@ -69,11 +72,13 @@ class Plan:
         """Return the folder or file of a user's own data set; None for a data set of the catalogue."""
         return str(self.own_data[dataset].path) if dataset in self.own_data else None
 
+    @exit_with_message()
     def _folds(self, dataset: str) -> range:
         """Return the numbers of the folds, from the catalogue or from the layout of a user's own data."""
         path = self.own_path(dataset)
         return range(1, 1 + (len(find_layout(path).folds) if path else catalogue()[dataset].folds))
 
+    @exit_with_message()
     def text_files(self, dataset: str) -> list[str]:
         """Return the inputs of parsing: a user's own files, or else the stamp of the fetched or generated text."""
         path = self.own_path(dataset)
@@ -253,6 +258,18 @@ class Plan:
         """Return every file that plain `snakemake` makes for its data sets and its reduced studies."""
         files = [file for dataset in self.settings.run.datasets for file in self.dataset_files(dataset)]
         return files + [file for study in self.reduced_studies for file in self.study_files(study)]
+
+    @exit_with_message()
+    def tracked_file(self, folder: str) -> list[str]:
+        """Return the path of tracked.json in a folder of results as a list; empty if `track` is false."""
+        if not self.settings.track:
+            return []
+        if absent := missing(PACKAGES):
+            raise GradrankError(
+                f"the import into MLflow needs {', '.join(absent)}, which is not installed. "
+                "Fix: pip install 'gradrank[track]', or write `track: false` in params.yaml"
+            )
+        return [f"{folder}/tracked.json"]
 
     # Values for commands, as JSON
 

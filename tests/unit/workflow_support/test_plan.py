@@ -141,3 +141,11 @@ def test_names_of_methods_are_folders():
     for name in ("lambdamart-learning_rate=1e-05", "ranksvm", "arsm_loss-loss=p@10", "x-hidden=64x32"):
         assert re.fullmatch(METHOD, name)
     assert not re.fullmatch(METHOD, "a/b")
+
+
+def test_nothing_is_tracked_if_track_is_false_and_a_missing_mlflow_ends_the_planning(monkeypatch):
+    assert plan().tracked_file("results") == ["results/tracked.json"]
+    monkeypatch.setattr("gradrank.base.extras.find_spec", lambda name: None)
+    assert plan(track=False).tracked_file("results") == []
+    with pytest.raises(SystemExit, match=r"mlflow.*gradrank\[track\].*`track: false`"):
+        plan().tracked_file("results")
