@@ -2,7 +2,7 @@
 
 It is selected by `logger: gradrank` in a profile. Snakemake finds the plugin by the name of this package. The log
 events are documented in snakemake-interface-logger-plugins. Every Snakemake process of this environment imports the
-plugin, so the plugin does not import gradrank.
+plugin, so the plugin imports gradrank only to explain an error.
 """
 
 import sys
@@ -58,7 +58,7 @@ class LogHandler(LogHandlerBase):
         """Handle one log event of Snakemake."""
         try:
             if self._prints_all:
-                self._print(self.format(record))
+                self._print(self._text(record))
             else:
                 self._emit(record)
         except Exception:
@@ -104,9 +104,18 @@ class LogHandler(LogHandlerBase):
             case LogEvent.ERROR if getattr(record, "exception", None) == "RuleException" and self._jobs:
                 pass  # the job's own error event follows
             case None | LogEvent.ERROR | LogEvent.RUN_INFO | LogEvent.SHELLCMD:
-                if (text := self.format(record)) not in self._messages:  # Snakemake repeats many messages
+                if (text := self._text(record)) not in self._messages:  # Snakemake repeats many messages
                     self._messages.add(text)
                     self._print(text)
+
+    def _text(self, record: Any) -> str:
+        """Return Snakemake's text, or a message with the fix for an error that gradrank can explain."""
+        text = self.format(record)
+        if getattr(record, "event", None) != LogEvent.ERROR:
+            return text
+        from gradrank.workflow_support.error_messages import explain
+
+        return explain(getattr(record, "exception", None) or "", text) or text
 
     def _fail(self, name: str, jobs: set[int], logs: list[str]) -> None:
         self._failures = [failure for failure in self._failures if failure.jobs != jobs]

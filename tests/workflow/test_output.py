@@ -4,7 +4,7 @@ import re
 
 
 def test_each_job_has_one_line_and_results_or_failures_come_last(project):
-    project.params(run={"datasets": ["synthetic_net"], "models": ["single_feature"]})
+    project.params(run={"datasets": ["synthetic_net"], "models": ["single_feature"]}, track=False)
     output = project.snakemake("--cores", "2", "synthetic_net")
     jobs = re.findall(r"^\[(\d+)/(\d+)\] (\w+)", output, re.MULTILINE)
     assert [int(number) for number, _, _ in jobs] == list(range(1, len(jobs) + 1))
@@ -14,6 +14,7 @@ def test_each_job_has_one_line_and_results_or_failures_come_last(project):
     end = output[output.rindex(f"[{len(jobs)}/") :]
     assert re.search(r"single_feature +0\.\d{4} ± 0\.\d{4}\n", end)
     assert f"{project.root}/results/synthetic_net/report.html" in end
+    assert "track" not in [rule for _, _, rule in jobs] and not list(project.root.glob("ml*"))
     (log,) = (project.root / ".snakemake/log").glob("*.log")
     assert (
         str(log) in end and "rule train:" in log.read_text() and "results/synthetic_net/report.html" in log.read_text()

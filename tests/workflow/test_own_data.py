@@ -35,9 +35,11 @@ def test_other_layouts_are_stored_and_a_damaged_line_stops_only_its_data_set(pro
             "damaged": {"path": "bad.txt"},
         }
     )
+    project.environment["GRADRANK_MIRROR"] = ""
     collections = {name: f"data/parquet/{name}/collection.json" for name in ("one_file", "table", "damaged")}
     assert len(project.plan("table")) > 3 * 5 * 4
-    project.snakemake("--cores", "2", *collections.values(), ok=False)
+    output = project.snakemake("--cores", "2", *collections.values(), "data/raw/mq2008/fetched.json", ok=False)
+    assert "FAILED fetch: dataset=mq2008" in output and "GRADRANK_MIRROR is not set" in output
     for name in ("one_file", "table"):
         meta = read_json(root / collections[name])
         assert (len(meta["folds"]), meta["queries"], meta["features"]) == (5, 6, 50)
@@ -50,7 +52,10 @@ REFUSED = {
     "models.lambdamart.learning_rat": {"models": {"lambdamart": {"learning_rat": 0.1}}},
     "datasets.mine.pairs": {"datasets": {"mine": {"pairs": "nowhere.csv"}}},
     "few.txt": {"datasets": {"few": {"path": "few.txt"}}, "run": {"datasets": ["few"]}},
-    "theirs/1.txt": {"models": {"theirs": {"scores": "theirs/{fold}.txt"}}, "run": {"models": ["theirs"]}},
+    "models.theirs: 1 of 1 score files for mine do not exist: theirs/1.txt. Fix:": {
+        "run": {"datasets": ["mine"], "models": ["theirs"]},
+        "models": {"theirs": {"scores": "theirs/{fold}.txt"}},
+    },
 }
 
 
@@ -60,6 +65,7 @@ def test_a_fault_is_named_before_any_job(project, named):
     project.params(**REFUSED[named])
     output = project.snakemake("--cores", "1", ok=False)
     assert named in output
+    assert "Traceback" not in output and "Exception" not in output and ".smk" not in output
     assert not (project.root / "results").exists()
 
 
@@ -71,4 +77,5 @@ def test_a_duplicate_key_and_an_unknown_target_are_named(project):
     first, last = text.splitlines().index("seed: 2005") + 1, len(params.read_text().splitlines())
     assert f"line {first} " in output and f"line {last}" in output and "Traceback" not in output
     params.write_text(text)
-    assert "sintetic_net" in project.snakemake("--dry-run", "sintetic_net", ok=False)
+    output = project.snakemake("--dry-run", "sintetic_net", ok=False)
+    assert "'sintetic_net' (did you mean 'synthetic_net'?)" in output
