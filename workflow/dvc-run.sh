@@ -11,4 +11,4 @@ fi
 if [ -z "$(find results -path '*/fold*/spec.json' -print 2>/dev/null | head -n 1)" ]; then
     set -- --forceall "$@"
 fi
-PYTHONPATH="$PWD/src" exec snakemake --cores all "$@"
+PYTHONPATH="$PWD/src${PYTHONPATH:+:$PYTHONPATH}" exec snakemake --cores all "$@"

@@ -83,7 +83,7 @@ def test_an_experiment_runs_at_once_in_a_new_project_folder(tmp_path, monkeypatc
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "a")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
-    new = Repository(tmp_path / "my study")
+    new = Repository(tmp_path / "my study", {"PYTHONPATH": str(ROOT / "src")})
     new.root.mkdir()
     write_own_data(new.root / "own data")
     new.gradrank("init", "--git", "--dvc", "--data", "own data", ".")

@@ -24,7 +24,7 @@ shell.prefix(f"set -euo pipefail; PATH={shlex.quote(str(Path(sys.prefix, 'bin'))
 os.environ.update(GRADRANK_RELEASE=__version__)
 
 if not os.access(".", os.W_OK):
-    sys.exit(f"{Path.cwd()}: this folder is read-only. Fix: change its permissions, or run in a copy of the folder")
+    sys.exit(f"{Path.cwd()}: this folder is read-only. Fix: change its permissions, or run in a copy")
 
 use_own_models()
 
