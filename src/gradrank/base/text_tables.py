@@ -25,8 +25,8 @@ BOLD = re.compile(r"\*\*(.+?)\*\*")
 class Grid(NamedTuple):
     """Cells as text.
 
-    alignment: one letter per column, `l` for text and `r` for numbers. groups: if given, a heading per column; equal
-    headings of neighbouring columns are one heading above these columns, and an empty one is no heading.
+    alignment: one letter per column, `l` for text and `r` for numbers. groups: if given, a second heading per
+    column, which may be empty; equal headings of neighbouring columns become one heading above these columns.
     """
 
     head: Sequence[str]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.results import DatasetFolder
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.method_table import MethodTable
@@ -56,13 +57,7 @@ def table(
     >>> found.methods, found.frame.columns[:4]
     (['lambdamart', 'mart'], ['dataset', 'convention', 'method', 'ndcg@10'])
     """
-    datasets = [dataset for name in results for dataset in find_datasets(name)]
-    if not datasets:
-        raise GradrankError("no results. Fix: name a data set, such as results/mq2007")
-    names = [dataset.name for dataset in datasets]
-    for name in names:
-        if names.count(name) > 1:
-            raise GradrankError(f"two results are of a data set {name!r}. Fix: make one table for each")
+    datasets = _datasets(results)
     known = {dataset.name: methods_of(dataset) for dataset in datasets}
     everything = dict.fromkeys(name for names in known.values() for name in names)
     for method in methods or ():
@@ -77,6 +72,18 @@ def table(
         blocks.append(read_block(dataset, chosen, metrics, convention))
     sorted_by = metric_name(metrics[0]) if metrics else headline_metric(blocks[0].metrics)
     return MethodTable(blocks, sorted_by, intervals, _choice(methods, metrics))
+
+
+def _datasets(results: Sequence[str | Path]) -> list[DatasetFolder]:
+    """Return the data sets. Raises GradrankError if the list is empty or if two data sets have the same name."""
+    datasets = [dataset for name in results for dataset in find_datasets(name)]
+    if not datasets:
+        raise GradrankError("no results. Fix: name a data set, such as results/mq2007")
+    names = [dataset.name for dataset in datasets]
+    for name in names:
+        if names.count(name) > 1:
+            raise GradrankError(f"two results are of the data set {name!r}. Fix: make one table for each")
+    return datasets
 
 
 def _choice(methods: Sequence[str] | None, metrics: Sequence[str] | None) -> str:
