@@ -210,7 +210,8 @@ def test_a_convention_that_is_not_in_git_is_an_error(folder):
 
 def test_results_that_are_not_there_are_an_error(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert table("my_data").methods == table(folder).methods
+    (tmp_path / "results/per_query.parquet").touch()  # a file of the run
+    assert table("my_data").methods == table(folder).methods == table(".").methods == table("results").methods
     with pytest.raises(GradrankError, match="did you mean 'my_data'"):
         table("my_dat")
     with pytest.raises(GradrankError, match="'my_data'"):

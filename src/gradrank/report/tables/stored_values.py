@@ -50,20 +50,24 @@ def find_datasets(name: str | Path) -> list[DatasetFolder]:
     GradrankError if there is no summarised data set.
     """
     root, path = Results(), Path(name).resolve()
-    for dataset in (root.dataset(str(name)), DatasetFolder(path)):
-        if dataset.summarised and dataset.queries_path.is_file():
-            return [dataset]
+    named = [root.dataset(str(name)), DatasetFolder(path)]
+    roots = (Results(path).datasets(), Results(path / root.folder.name).datasets())
+    for datasets in (*([dataset] for dataset in named), *roots):
+        if finished := [dataset for dataset in datasets if _is_summarised(dataset)]:
+            return finished
+    for dataset in named:
         if dataset.methods():
             raise GradrankError(
                 f"{dataset.folder}: no {SUMMARY} and {dataset.queries_path.name}. Fix: finish the run "
                 f"(`snakemake {dataset.name}`)"
             )
-    for folder in (path, path / root.folder.name):
-        if datasets := [dataset for dataset in Results(folder).datasets() if dataset.queries_path.is_file()]:
-            return datasets
     known = [dataset.name for dataset in root.datasets()]
     hint = unknown("data set", str(name), known) if known else f"no data set {str(name)!r} in {root.folder.resolve()}"
     raise GradrankError(f"{hint}. Fix: name a data set of {root.folder}/, or the folder of its results")
+
+
+def _is_summarised(dataset: DatasetFolder) -> bool:
+    return dataset.summarised and dataset.queries_path.is_file()
 
 
 def methods_of(dataset: DatasetFolder) -> list[str]:
