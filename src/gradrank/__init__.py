@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gradrank.evaluation.rankings.evaluation import evaluate
     from gradrank.evaluation.rankings.explanation import explain_convention
     from gradrank.evaluation.rankings.listings import conventions, metrics
+    from gradrank.report.tables.results_table import table
 
 __version__ = "0.2.0"
 
@@ -33,6 +34,7 @@ _MODULES = {
     "model_table": "gradrank.evaluation.literature.model_tables",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",
+    "table": "gradrank.report.tables.results_table",
 }
 __all__ = [
     "Ranker",
@@ -48,6 +50,7 @@ __all__ = [
     "models",
     "pin",
     "scan_letor",
+    "table",
 ]
 
 

@@ -1,33 +1,49 @@
-"""Tables of texts in four forms: aligned text for a terminal, Markdown, HTML for a notebook, and LaTeX for a paper."""
+"""Tables of texts in four forms: aligned text for a terminal, Markdown, HTML for a notebook, and LaTeX for a paper.
+
+In the cells, as in Markdown, a text between two pairs of asterisks is bold.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 from html import escape as html_escape
+from itertools import groupby
 from typing import NamedTuple
 
 from gradrank.base.numbers import MINUS, NONE
 
 PAGE = 45  # maximum number of lines of a LaTeX table that is not a longtable
-LATEX_PACKAGES = "% needs \\usepackage{booktabs,graphicx,longtable}"
+TEXT_WIDTH, SIGN, CAPITAL = 345, 5.25, 7.5  # widths in points, in the class article at 10pt: text, sign, capital
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
     **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
-    **{NONE: "--", "…": "\\dots{}"},
+    **{NONE: "--", "…": "\\dots{}", "†": "$^{\\dagger}$"},
 }
+BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
 class Grid(NamedTuple):
-    """Cells as text. alignment: one letter per column, `l` for text and `r` for numbers."""
+    """Cells as text.
+
+    alignment: one letter per column, `l` for text and `r` for numbers. groups: if given, a second heading per
+    column, which may be empty; equal headings of neighbouring columns become one heading above these columns.
+    """
 
     head: Sequence[str]
     alignment: str
     lines: Sequence[Sequence[str]]
+    groups: Sequence[str] = ()
+
+    @property
+    def full_head(self) -> list[str]:
+        """Headings of the columns after those of their groups."""
+        groups = self.groups or [""] * len(self.head)
+        return [" ".join(filter(None, names)) for names in zip(groups, self.head, strict=True)]
 
 
 def plain_table(grid: Grid) -> str:
     """Return the cells as lines of text, in columns of equal width."""
-    rows = [grid.head, *grid.lines]
+    rows = [grid.full_head, *grid.lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -46,8 +62,13 @@ def pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def markdown_table(grid: Grid) -> str:
     """Return the cells as a Markdown table."""
-    lines = [grid.head, [":--" if side == "l" else "--:" for side in grid.alignment], *grid.lines]
+    lines = [grid.full_head, [":--" if side == "l" else "--:" for side in grid.alignment], *grid.lines]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _html(text: str) -> str:
+    """Return text as HTML: escaped, with bold text as an element `b`."""
+    return BOLD.sub(r"<b>\1</b>", html_escape(text))
 
 
 def html_table(grid: Grid, caption: str) -> str:
@@ -56,35 +77,83 @@ def html_table(grid: Grid, caption: str) -> str:
     def row(kind: str, cells: Sequence[str]) -> str:
         sides = ("left" if side == "l" else "right" for side in grid.alignment)
         return "".join(
-            f'<{kind} style="text-align: {side}">{html_escape(cell)}</{kind}>'
+            f'<{kind} style="text-align: {side}">{_html(cell)}</{kind}>'
             for cell, side in zip(cells, sides, strict=True)
         )
 
     body = "\n".join(f"<tr>{row('td', line)}</tr>" for line in grid.lines)
     return (
         f'<table>\n<caption style="text-align: left">{html_escape(caption)}</caption>\n'
-        f"<thead><tr>{row('th', grid.head)}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+        f"<thead><tr>{row('th', grid.full_head)}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
     )
 
 
 def latex_escape(text: str) -> str:
     """Return text with LaTeX's special characters escaped. Text in backquotes is set in typewriter type."""
     plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
-    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain)
+    return BOLD.sub(r"\\textbf{\1}", re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain))
+
+
+def latex_document(tables: Iterable[str]) -> str:
+    """Return tables as one text for \\input. Its first line is a comment that lists the packages of these tables."""
+    text = "\n".join(tables)
+    signs = {"booktabs": "\\toprule", "graphicx": "\\resizebox", "longtable": "\\begin{longtable}"}
+    packages = ",".join(package for package, sign in signs.items() if sign in text)
+    return f"% needs \\usepackage{{{packages}}}\n{text}" if packages else text
 
 
 def latex_table(grid: Grid, caption: str, label: str) -> str:
-    """Return one `table` environment, or a `longtable` if there are more than PAGE lines.
+    """Return one `table` environment in LaTeX, or a `longtable` if there are more than PAGE lines.
 
-    A table that is wider than the text is shrunk. The cells and the caption must be LaTeX code. The document needs the
-    packages in LATEX_PACKAGES.
+    caption, label: plain text, as the cells. In the label, every run of characters that LaTeX could misread becomes a
+    hyphen. A table that is wider than the text is shrunk. The packages depend on the form; see `latex_document`.
     """
-    head, *lines = (" & ".join(line) + r" \\" for line in (grid.head, *grid.lines))
+    named = f"\\caption{{{latex_escape(caption)}}}", f"\\label{{tab:{re.sub(r'[^A-Za-z0-9@_.+:=-]+', '-', label)}}}"
+    head = ["\\toprule", *_latex_head(grid), "\\midrule"]
+    lines = [_latex_line(line) for line in grid.lines]
     if len(lines) > PAGE:
-        opening = [f"\\begin{{longtable}}{{{grid.alignment}}}", f"\\caption{{{caption}}}\\label{{{label}}}\\\\"]
-        above = ["\\toprule", head, "\\midrule", "\\endhead", "\\bottomrule", "\\endfoot"]
-        return "\n".join(["{\\small", *opening, *above, *lines, "\\end{longtable}}"])
-    shrunk = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
-    opening = ["\\begin{table}", "\\centering", f"\\caption{{{caption}}}", f"\\label{{{label}}}", shrunk]
-    tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", "\\toprule", head, "\\midrule", *lines, "\\bottomrule"]
-    return "\n".join([*opening, *tabular, "\\end{tabular}}", "\\end{table}"])
+        opening = [f"\\begin{{longtable}}{{{grid.alignment}}}", "".join(named) + r"\\", *head, "\\endfirsthead"]
+        parts = [*opening, *head, "\\endhead", "\\bottomrule", "\\endfoot", *lines, "\\end{longtable}}"]
+        return "\n".join([f"{{{_longtable_size(grid)}", *parts])
+    tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", *head, *lines, "\\bottomrule", "\\end{tabular}"]
+    if _width(grid, 1, 6) > TEXT_WIDTH:
+        tabular = ["\\resizebox{\\linewidth}{!}{%", *tabular[:-1], f"{tabular[-1]}}}"]
+    return "\n".join(["\\begin{table}", "\\centering", *named, *tabular, "\\end{table}"])
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    r"""Return one line of a table. A bracket or an asterisk at its start would be an argument of the `\\` before it."""
+    line = " & ".join(map(latex_escape, cells)) + r" \\"
+    return "{}" + line if line.startswith(("[", "*")) else line
+
+
+def _latex_head(grid: Grid) -> list[str]:
+    """Return the lines of the heading: the groups of columns with a rule below each, then the columns."""
+    cells, rules, start = [], [], 1
+    for name, members in groupby(grid.groups):
+        end = start + len(list(members)) - 1
+        if name:
+            cells.append(f"\\multicolumn{{{end - start + 1}}}{{c}}{{{latex_escape(name)}}}")
+            rules.append(f"\\cmidrule(lr){{{start}-{end}}}")
+        else:
+            cells += [""] * (end - start + 1)
+        start = end + 1
+    groups = [" & ".join(cells) + r" \\", " ".join(rules)] if rules else []
+    return [*groups, _latex_line(grid.head)]
+
+
+def _longtable_size(grid: Grid) -> str:
+    """Return the LaTeX command of the largest font in which the table fits; the smallest if it fits in none."""
+    sizes = {"\\small": 0.9, "\\footnotesize": 0.8, "\\scriptsize": 0.7}
+    fitting = (size for size, scale in sizes.items() if _width(grid, scale, 6) <= TEXT_WIDTH)
+    return next(fitting, "\\tiny\\setlength{\\tabcolsep}{3pt}")
+
+
+def _width(grid: Grid, scale: float, space: float) -> float:
+    """Return the estimated width of a table in points. space: space on each side of a column."""
+
+    def width(cell: str) -> float:
+        return sum(CAPITAL if sign.isupper() or sign == "@" else SIGN for sign in cell if sign not in "*`")
+
+    columns = zip(grid.head, *grid.lines, strict=True)
+    return sum(scale * max(map(width, column)) + 2 * space for column in columns)

@@ -20,6 +20,7 @@ from gradrank.base.errors import GradrankError
 RESAMPLES = 2000
 BOOTSTRAP_SEED = 0
 LEVEL = 0.05  # significance level of corrected p values
+EXACT = 50  # largest number of queries for which Wilcoxon's p value is exact
 
 
 class Interval(NamedTuple):
@@ -106,9 +107,43 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     gaps = gaps[gaps != 0]
     if not len(gaps):
         return 1.0
-    exact = len(gaps) <= 50 and len(np.unique(np.abs(gaps))) == len(gaps)
+    exact = len(gaps) <= EXACT and len(np.unique(np.abs(gaps))) == len(gaps)
     result = signed_rank(gaps, method="exact" if exact else "asymptotic")
     return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
+
+
+def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
+    """Return the p values of `wilcoxon` for all pairs of columns, in the order of `itertools.combinations`.
+
+    values: (q, m) values without nan. The pairs of one column are tested in one call of SciPy, which takes a fifth of
+    the time of one call per pair.
+    """
+    from scipy.stats import wilcoxon as signed_rank
+
+    p_values: list[float] = []
+    for i in range(values.shape[1] - 1):
+        others = range(i + 1, values.shape[1])
+        gaps = np.round(values[:, [i]].astype(np.float64) - values[:, i + 1 :], 12)
+        is_large = np.count_nonzero(gaps, axis=0) > EXACT
+        large = iter(signed_rank(gaps[:, is_large], axis=0, method="asymptotic").pvalue if is_large.any() else ())  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
+        p_values += [
+            float(next(large)) if many else wilcoxon(values[:, i], values[:, j])
+            for j, many in zip(others, is_large, strict=True)
+        ]
+    return p_values
+
+
+def p_against(per_query: Mapping[str, np.ndarray], name: str) -> dict[str, float]:
+    """Return the corrected p value of `wilcoxon` of every other method against the method `name`.
+
+    per_query: as in `compare_all`. The p values are corrected for all pairs of methods (Holm 1979), as in
+    `compare_all`, because `name` may have been chosen by its values. They are nan if no query has a value for every
+    method.
+    """
+    names, values, _ = _matrix(per_query)
+    pairs = list(combinations(names, 2))
+    p_values = holm(wilcoxon_of_pairs(values) if len(values) else [np.nan] * len(pairs))
+    return {a if b == name else b: float(p) for (a, b), p in zip(pairs, p_values, strict=True) if name in (a, b)}
 
 
 def effect_size(a: np.ndarray, b: np.ndarray) -> float:
@@ -202,11 +237,11 @@ def compare_all(
     weights = _fold_weights(np.asarray(folds)[is_complete])
     means = _resampled_means(values, weights, seed)
     rows = []
-    for i, j in combinations(range(len(names)), 2):
+    for (i, j), p in zip(combinations(range(len(names)), 2), wilcoxon_of_pairs(values), strict=True):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
         gap = _weighted_mean(differences(a, b), weights)
-        test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), wilcoxon(a, b))
+        test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), p)
         rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
     for test in ("t", "wilcoxon"):
         for row, p in zip(rows, holm([row[test] for row in rows]), strict=True):

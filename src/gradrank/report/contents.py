@@ -20,6 +20,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
+from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.summary_tables import means, read_tables, warnings
 from gradrank.report.tables.table import Row
 
@@ -110,9 +111,8 @@ def headline_text(datasets: Sequence[ReportedDataset]) -> str:
 
 
 def headline(summary: dict[str, dict[str, float | None]]) -> str:
-    """Return the name of the headline metric: `ndcg@10` if `summary` contains it, otherwise the first metric."""
-    metrics = next(iter(summary.values()))
-    return "ndcg@10" if "ndcg@10" in metrics else next(iter(metrics))
+    """Return the name of the headline metric of a summary."""
+    return headline_metric(next(iter(summary.values())))
 
 
 @dataclass(frozen=True)

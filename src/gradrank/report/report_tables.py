@@ -6,8 +6,9 @@ from pathlib import Path
 from gradrank.report.contents import Contents, headline_text
 from gradrank.report.pages.datasets import costs
 from gradrank.report.pages.provenance import package_versions
+from gradrank.report.tables.method_table import Block, MethodTable
 from gradrank.report.tables.table import Column, Row, Table, Wide
-from gradrank.report.tables.table_files import write_table
+from gradrank.report.tables.table_files import write_data, write_latex, write_table
 
 DATASET = Column("dataset")
 
@@ -17,7 +18,10 @@ def write_tables(contents: Contents, folder: Path) -> None:
 
     `overview` has the mean of the headline metric for every method, on the data sets that were run in this folder.
     """
-    for table in (_overview(contents), _data(contents), _costs(contents), _versions(contents)):
+    write_data(_overview(contents), folder)
+    if contents.run_here:
+        write_latex("overview", {"": _overview_in_latex(contents)}, folder)
+    for table in (_data(contents), _costs(contents), _versions(contents)):
         write_table(table, folder)
 
 
@@ -31,13 +35,24 @@ def _overview(contents: Contents) -> Table:
             "mean": means[dataset.headline],
         }
         for dataset in contents.run_here
-        for model, means in dataset.summary.items()
+        for model in dataset.ranked()
+        for means in [dataset.summary[model]]
         if means.get(dataset.headline) is not None
     ]
     columns = (DATASET, Column("model"), Column("metric"), Column("convention"), Column("mean", form=".4f"))
     note = f"{headline_text(contents.run_here)}, mean over folds." if contents.run_here else ""
-    wide = Wide(("model",), "dataset", "{mean}", best="mean")
-    return Table("overview", "Results at a glance", columns, rows, note, wide=wide)
+    return Table("overview", "Results at a glance", columns, rows, note, wide=Wide(("model",), "dataset", "{mean}"))
+
+
+def _overview_in_latex(contents: Contents) -> str:
+    blocks = []
+    for dataset in contents.run_here:
+        wanted = (dataset.convention, dataset.headline)
+        rows = [row for row in dataset.tables["main"] if (row["convention"], row["metric"]) == wanted]
+        folds = len({row["fold"] for row in dataset.tables["folds"]})
+        queries = max(row["queries"] for row in rows)
+        blocks.append(Block(dataset.name, dataset.convention, folds, queries, rows))
+    return MethodTable(blocks, blocks[0].metrics[0], choice="overview").to_latex()
 
 
 def _data(contents: Contents) -> Table:

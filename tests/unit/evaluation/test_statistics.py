@@ -1,6 +1,6 @@
 """Intervals and paired tests against enumerations, tables and by-hand corrections."""
 
-from itertools import product
+from itertools import combinations, product
 from statistics import fmean
 
 import numpy as np
@@ -15,10 +15,12 @@ from gradrank.evaluation.statistics import (
     holm,
     mean_difference,
     mean_interval,
+    p_against,
     paired_t,
     paired_test,
     prediction_interval,
     wilcoxon,
+    wilcoxon_of_pairs,
     win_tie_loss,
 )
 
@@ -189,3 +191,23 @@ def test_methods_that_are_all_alike():
     assert result.p == 1.0
     with pytest.raises(GradrankError, match="3 methods"):
         friedman_nemenyi({"a": np.ones(5), "b": np.ones(5)})
+
+
+@pytest.mark.parametrize("queries", [2, 40, 50, 51, 400])
+def test_the_tests_of_all_pairs_are_those_of_each_pair(queries):
+    """Columns are continuous, rounded so that differences are tied, equal on some queries, and equal on all queries."""
+    rng = np.random.default_rng(queries)
+    first = rng.random(queries)
+    columns = [first, rng.random(queries), rng.random(queries).round(1), np.where(first < 0.3, 0, first), first]
+    values = np.column_stack(columns)
+    pairs = list(combinations(range(5), 2))
+    expected = [wilcoxon(values[:, i], values[:, j]) for i, j in pairs]
+    assert wilcoxon_of_pairs(values) == expected
+    corrected = dict(zip(pairs, holm(expected), strict=True))
+    against = p_against(dict(zip("abcde", values.T, strict=True)), "c")
+    assert against == {"abcde"[i + j - 2]: p for (i, j), p in corrected.items() if 2 in (i, j)}
+
+
+def test_without_a_query_with_every_value_there_is_no_p_value():
+    nan = np.nan
+    assert np.isnan(list(p_against({"a": np.array([1, nan]), "b": np.array([nan, 2.0])}, "a").values())).all()

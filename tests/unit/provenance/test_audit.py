@@ -98,7 +98,7 @@ def test_an_edit_of_a_stamp_that_leaves_it_valid_is_a_mismatch(project, stamp):
 
 @pytest.mark.parametrize("damage", [edit, Path.unlink])
 def test_a_damaged_table_is_reported_as_its_folder_which_is_removed(project, damage):
-    damage(RESULT / "tables/main.tex")
+    damage(RESULT / "tables/main.md")
     (mismatch,) = wrong()
     assert mismatch[:2] == (RESULT / "provenance.json", RESULT / "tables")
     assert set(repair([mismatch], RESULTS, DATA)) == {RESULT / "provenance.json", RESULT / "tables"}

@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import NamedTuple
 
-from gradrank.base.text_tables import (
-    LATEX_PACKAGES,
-    Grid,
-    html_table,
-    latex_escape,
-    latex_table,
-    markdown_table,
-    plain_table,
-)
+from gradrank.base.text_tables import Grid, html_table, latex_document, latex_table, markdown_table, plain_table
 
 CAPTION = 100  # characters per line of a caption in a terminal
 
@@ -56,9 +48,4 @@ class Result(ABC):
 
     def to_latex(self) -> str:
         """Return the tables in LaTeX, with rules of the package booktabs. The first line lists the LaTeX packages."""
-        tables = []
-        for caption, grid, label in self.sections():
-            lines = [[latex_escape(cell) for cell in line] for line in grid.lines]
-            escaped = Grid([latex_escape(cell) for cell in grid.head], grid.alignment, lines)
-            tables.append(latex_table(escaped, latex_escape(caption), f"tab:{label}"))
-        return "\n".join([LATEX_PACKAGES, *tables])
+        return latex_document(latex_table(grid, caption, label) for caption, grid, label in self.sections())

@@ -1,6 +1,6 @@
 """The per-query values of one data set, and the rows of its tables: means, tests and published numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -13,11 +13,12 @@ from gradrank.evaluation.file_order import CONSTANT, file_order
 from gradrank.evaluation.literature.published import Published, lookup
 from gradrank.evaluation.literature.verdict import Judged, alike, judge_values
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
+from gradrank.evaluation.statistics import compare_all, friedman_nemenyi, p_against
+from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 
 RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # key: metric; value: level of recall
-PAIRED_METRICS = ("ndcg@10", "map")  # only two, because 40 methods make 780 pairs, with two tests per pair and metric
+PAIRED_METRICS = ("ndcg@10", "map")  # only two, because the table of pairs has 780 rows per metric for 40 methods
 
 
 @dataclass(frozen=True)
@@ -64,17 +65,40 @@ class DatasetValues:
     def p_best(self) -> dict[tuple[str, str, str], float]:
         """Corrected p values of Wilcoxon's test of each method against the method with the best mean.
 
-        The keys are (convention, method, metric). There is no key for the best method itself.
+        The keys are (convention, method, metric). There is no key for the best method, for methods without values and
+        for the metrics of the precision-recall curve. See `p_against` for the correction.
         """
         p_values = {}
-        for metric in self.tested_metrics():
-            means = {model: by_convention[self.primary].mean(metric) for model, by_convention in self.values.items()}
-            winner = best_mean(means)
-            for row in self.pairs:
-                models = {row["model_a"], row["model_b"]}
-                if row["metric"] == metric and winner in models:
-                    p_values[self.primary, *(models - {winner}), metric] = row["wilcoxon_holm"]
+        for convention, values in self._by_convention().items():
+            for metric in next(iter(values.values())).values:
+                tested = {model: own.values[metric] for model, own in values.items() if own.queries(metric)}
+                if metric not in RECALL_LEVELS and len(tested) > 1:
+                    winner = best_mean({model: values[model].mean(metric) for model in tested})
+                    against = p_against(tested, winner)
+                    p_values |= {(convention, model, metric): p for model, p in against.items()}
         return p_values
+
+    def _by_convention(self) -> dict[str, dict[str, QueryValues]]:
+        """Return the values with the conventions as the outer keys. The primary convention is the first."""
+        conventions = dict.fromkeys([self.primary, *(name for own in self.values.values() for name in own)])
+        return {
+            convention: {model: own[convention] for model, own in self.values.items() if convention in own}
+            for convention in conventions
+        }
+
+    def ranked(self) -> Iterator[tuple[str, str, QueryValues]]:
+        """Yield (convention, method, values): under each convention, the method with the best headline metric first."""
+        for convention, values in self._by_convention().items():
+            metric = headline_metric(next(iter(values.values())).values)
+            means = {model: own.mean(metric) for model, own in values.items()}
+            for model in sorted(values, key=lambda model, means=means: descending(means[model])):
+                yield convention, model, values[model]
+
+
+def headline_metric(metrics: Iterable[str]) -> str:
+    """Return the metric by which methods are sorted: `ndcg@10` if it is one of the metrics, else the first metric."""
+    measured = list(metrics)
+    return PAIRED_METRICS[0] if PAIRED_METRICS[0] in measured else measured[0]
 
 
 def best_mean(means: Mapping[str, float | None]) -> str:
@@ -139,17 +163,19 @@ class PublishedRow(NamedTuple):
 
 
 def metric_means(dataset: DatasetValues) -> Iterator[MeanRow]:
-    """Yield one row per method, convention and metric, except for the metrics of the precision-recall curve."""
+    """Yield one row per convention, method and metric, except for the metrics of the precision-recall curve.
+
+    Under each convention, the method with the best headline metric comes first.
+    """
     for row in _every_mean(dataset):
         if row.metric not in RECALL_LEVELS:
             yield row._replace(p_best=dataset.p_best.get((row.convention, row.model, row.metric)))
 
 
 def _every_mean(dataset: DatasetValues) -> Iterator[MeanRow]:
-    for model, by_convention in dataset.values.items():
-        for convention, values in by_convention.items():
-            for metric in values.values:
-                yield MeanRow(convention, model, metric, values)
+    for convention, model, values in dataset.ranked():
+        for metric in values.values:
+            yield MeanRow(convention, model, metric, values)
 
 
 def fold_means(dataset: DatasetValues) -> Iterator[MeanRow]:

@@ -1,8 +1,8 @@
 """Definitions of the tables in results/<dataset>/tables/: the columns of each, and the source of its rows.
 
-- main: one mean per convention, method and metric, with half the width of its 95% interval. Under the primary
-  convention, a row also has the p value of the paired test against the best method. For a method with several seeds, a
-  row also has the number of seeds and the standard deviation of the mean over seeds.
+- main: one mean per convention, method and metric, with half the width of its 95% interval and the p value of the
+  paired test against the best method. For a method with several seeds, a row also has the number of seeds and the
+  standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
 - folds: the means of each fold
 - published: each published number and the measured value
 - pairwise: paired tests of all pairs of methods
@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 
 from gradrank.base.numbers import is_missing
 from gradrank.evaluation import file_order, short_lists
-from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.dataset_values import (
-    PAIRED_METRICS,
     RECALL_LEVELS,
     DatasetValues,
     file_order_rows,
@@ -32,7 +30,7 @@ from gradrank.report.tables.dataset_values import (
     recall_curve,
 )
 from gradrank.report.tables.numbers import VERDICT, P
-from gradrank.report.tables.table import Column, Mark, Row, Table, Wide, read_csv
+from gradrank.report.tables.table import Column, Row, Table, Wide, read_csv
 from gradrank.report.tables.verdicts import explain_verdicts
 
 
@@ -79,18 +77,7 @@ DEFINITIONS = {
             Column("seeds", form="d", drop_if_empty=True),
             Column("seed_deviation", form=".4f", drop_if_empty=True),
         ),
-        Wide(
-            ("convention", "model"),
-            "metric",
-            "{mean} ± {half_width}",
-            best="mean",
-            by=PAIRED_METRICS[0],
-            mark=Mark(
-                "p_best",
-                "below the best by the paired Wilcoxon signed-rank test over queries, Holm-corrected for all pairs of "
-                f"methods, p < {LEVEL}",
-            ),
-        ),
+        Wide(("convention", "model"), "metric", "{mean} ± {half_width}"),
         "Mean over folds of the mean over test queries, ± half the 95% interval (1.96 standard errors over all test "
         "queries).",
     ),
@@ -221,6 +208,13 @@ def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
     }
 
 
+def main_rows(dataset: DatasetValues) -> list[Row]:
+    """Return the rows of the table main, with every column."""
+    columns = DEFINITIONS["main"].columns
+    rows = Table("main", "", columns, metric_means(dataset)).rows
+    return [{column.key: row.get(column.key) for column in columns} for row in rows]
+
+
 def read_tables(folder: Path) -> dict[str, list[Row]]:
     """Return a dict of the rows of each table in `folder`. The keys are table names; a missing file gives []."""
     return {name: read_csv(folder / f"{name}.csv", definition.columns) for name, definition in DEFINITIONS.items()}
@@ -229,15 +223,15 @@ def read_tables(folder: Path) -> dict[str, list[Row]]:
 def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | None]]:
     """Return the content of summary.json, from the rows of the table main under one convention.
 
-    The outer keys are models, the inner keys are metrics. Means are rounded to four decimals. An undefined mean has
-    the value None.
+    The outer keys are models in alphabetical order, the inner keys are metrics. Means are rounded to four decimals. An
+    undefined mean has the value None.
     """
     by_model: dict[str, dict[str, float | None]] = {}
     for row in main:
         if row["convention"] == convention:
             mean = None if is_missing(row["mean"]) else round(row["mean"], 4)
             by_model.setdefault(row["model"], {})[row["metric"]] = mean
-    return by_model
+    return dict(sorted(by_model.items()))
 
 
 def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:

@@ -7,7 +7,7 @@ null.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gradrank.base.files import atomic
 from gradrank.base.text_tables import pipe_table
@@ -60,28 +60,16 @@ class Column:
         return source.get(self.key) if isinstance(source, Mapping) else getattr(source, self.key)
 
 
-class Mark(NamedTuple):
-    """A mark for cells whose p value, in column `p`, is below the significance level; `words`: text for the mark."""
-
-    p: str
-    words: str
-
-
 @dataclass(frozen=True)
 class Wide:
     """The wide form of a long table: one line per combination of values of `lines`, one column per value of `across`.
 
-    cell: format string over the printed cells of a row. best: column whose highest value, for each value of `across`,
-    is bold in LaTeX. by: value of `across` by which LaTeX sorts the lines, best first. mark: the cells that LaTeX
-    marks.
+    cell: format string over the printed cells of a row. The lines have the order of the rows.
     """
 
     lines: tuple[str, ...]
     across: str
     cell: str
-    best: str = ""
-    by: str = ""
-    mark: Mark | None = None
 
 
 @dataclass(frozen=True)
@@ -176,29 +164,25 @@ def read_csv(path: Path, columns: Sequence[Column]) -> list[Row]:
 
 def markdown(table: Table) -> str:
     """Return a table as a Markdown pipe table, in the wide form if the table has one."""
-    if table.wide is None:
-        return pipe_table(table.head, table.cells())
-    heads, lines = pivot(table.printed_rows(), table.wide.lines, table.wide.across)
-    return pipe_table(
-        [*table.wide.lines, *heads],
-        [
-            [*names, *(table.wide.cell.format(**cells[head][1]) if head in cells else "" for head in heads)]
-            for names, cells in lines.items()
-        ],
-    )
+    head, _, lines = cells_of(table, table.printed_rows())
+    return pipe_table(head, lines)
 
 
-def pivot(
-    rows: Iterable[PrintedRow], lines: Sequence[str], across: str
-) -> tuple[list[str], dict[tuple[str, ...], dict[str, PrintedRow]]]:
-    """Return the column headings of the wide form, and its rows by line and heading.
+def cells_of(table: Table, rows: Sequence[PrintedRow], without: str = "") -> tuple[list[str], str, list[list[str]]]:
+    """Return headings, alignment (one letter per column) and cells of some rows, in the wide form if there is one.
 
-    The headings are the printed values of `across`; a line is the tuple of the printed values of `lines`.
+    without: key of a column that is left out.
     """
+    if table.wide is None:
+        columns = [column for column in table.columns if column.key != without]
+        alignment = "".join("l" if column.is_text else "r" for column in columns)
+        return [column.head for column in columns], alignment, [[texts[c.key] for c in columns] for _, texts in rows]
+    keys = [key for key in table.wide.lines if key != without]
     heads: dict[str, None] = {}
-    cells: dict[tuple[str, ...], dict[str, PrintedRow]] = {}
-    for row in rows:
-        texts = row[1]
-        heads[texts[across]] = None
-        cells.setdefault(tuple(texts[key] for key in lines), {})[texts[across]] = row
-    return list(heads), cells
+    by_line: dict[tuple[str, ...], dict[str, str]] = {}
+    for _, texts in rows:
+        heads[texts[table.wide.across]] = None
+        cells = by_line.setdefault(tuple(texts[key] for key in keys), {})
+        cells[texts[table.wide.across]] = table.wide.cell.format(**texts)
+    lines = [[*names, *(cells.get(head, "") for head in heads)] for names, cells in by_line.items()]
+    return [*keys, *heads], "l" * len(keys) + "r" * len(heads), lines

@@ -31,7 +31,7 @@ def write_study(name: str, inputs: Inputs) -> list[Path]:
     folder.tables_path.mkdir(
         parents=True, exist_ok=True
     )  # the workflow rule expects this folder even if there are no tables
-    written = {table.id: write_table(table, folder.tables_path) for table in tables}
+    written = {table.id: write_table(table, folder.tables_path, name) for table in tables}
     write_json(folder.numbers_path, _numbers(sections))
     with atomic(folder.markdown_path) as partial:
         partial.write_text(_markdown(package.TITLE, package.PUBLICATION, sections), encoding="utf-8")

@@ -1,0 +1,188 @@
+"""Read the values of methods on a data set: of a finished run, or the part of them that is in git."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError, nearest, unknown
+from gradrank.base.results import SUMMARY, DatasetFolder, Results
+from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.metric_names import metric_name
+from gradrank.evaluation.per_query import COMPACT, QueryValues, query_values, read_test_queries
+from gradrank.report.tables.dataset_values import DatasetValues
+from gradrank.report.tables.method_table import Block
+from gradrank.report.tables.summary_tables import main_rows
+
+Values = dict[str, dict[str, QueryValues]]  # the outer keys are methods, the inner keys are conventions
+
+
+def read_methods(dataset: DatasetFolder, methods: Sequence[str], convention: str) -> Values:
+    """Return the values per query of evaluated methods.
+
+    Raises GradrankError if a method lacks the convention, or if the methods have different test queries.
+    """
+    values = {}
+    for method in methods:
+        dataset.method(method).check()
+        values[method] = read_test_queries(dataset.method(method).per_query_path)
+    for method, by_convention in values.items():
+        if convention not in by_convention:
+            hint = nearest(convention, list(by_convention))
+            raise GradrankError(
+                f"{dataset.method(method).folder}: not evaluated under convention {convention!r}{hint}. "
+                "Fix: evaluate the method under this convention, or choose another primary convention"
+            )
+        if not by_convention[convention].same_queries(values[methods[0]][convention]):
+            raise GradrankError(
+                f"{dataset.folder}: {methods[0]} and {method} were evaluated on different test queries, so one of them "
+                "belongs to an older version of the data set. Fix: train and evaluate both again"
+            )
+    return values
+
+
+def find_datasets(name: str | Path) -> list[DatasetFolder]:
+    """Return the data sets that a name or a path stands for.
+
+    name: a data set in results/, a folder results/<dataset>, or a results root with several data sets. Raises
+    GradrankError if there is no summarised data set.
+    """
+    root, path = Results(), Path(name).resolve()
+    named = [root.dataset(str(name)), DatasetFolder(path)]
+    roots = (Results(path).datasets(), Results(path / root.folder.name).datasets())
+    for datasets in (*([dataset] for dataset in named), *roots):
+        if finished := [dataset for dataset in datasets if _is_summarised(dataset)]:
+            return finished
+    for dataset in named:
+        if dataset.methods():
+            raise GradrankError(
+                f"{dataset.folder}: no {SUMMARY} and {dataset.queries_path.name}. Fix: finish the run "
+                f"(`snakemake {dataset.name}`)"
+            )
+    known = [dataset.name for dataset in root.datasets()]
+    hint = unknown("data set", str(name), known) if known else f"no data set {str(name)!r} in {root.folder.resolve()}"
+    raise GradrankError(f"{hint}. Fix: name a data set of {root.folder}/, or the folder of its results")
+
+
+def _is_summarised(dataset: DatasetFolder) -> bool:
+    return dataset.summarised and dataset.queries_path.is_file()
+
+
+def methods_of(dataset: DatasetFolder) -> list[str]:
+    """Return the methods of the summary, then the other evaluated methods."""
+    evaluated = [method.name for method in dataset.methods() if method.evaluated]
+    return list(dict.fromkeys([*dataset.summary(), *evaluated]))
+
+
+def read_block(
+    dataset: DatasetFolder, methods: Sequence[str] | None, metrics: Sequence[str] | None, convention: str | None
+) -> Block:
+    """Return the values of some methods and metrics of a data set.
+
+    methods: names of `methods_of`; by default, those of the summary. metrics: by default, those of the summary.
+    convention: by default, the primary convention. If a method has no values per query under results/, the values in
+    git are read. Raises GradrankError for a metric or a convention without values.
+    """
+    names = sorted(dataset.summary() if methods is None else methods)
+    is_finished = all(dataset.method(name).evaluated for name in names)
+    stored = _finished(dataset, names) if is_finished else _in_git(dataset, names)
+    under = _checked_convention(dataset, stored, convention)
+    chosen = _checked_metrics(dataset, stored, metrics)
+    values = {
+        name: {
+            under: replace(
+                own[under], values=_only(own[under].values, chosen), by_seed=_only(own[under].by_seed, chosen)
+            )
+        }
+        for name, own in stored.values.items()
+    }
+    first = next(iter(values.values()))[under]
+    rows = main_rows(DatasetValues(dataset.name, under, values)) if first.values else []
+    known = {(row["model"], row["metric"]): row for row in rows}
+    unknown_row = dict.fromkeys(("half_width", "queries", "p_best"))
+    rows = [
+        known.get((name, metric))
+        or {"convention": under, "model": name, "metric": metric, "mean": stored.means[name].get(metric)} | unknown_row
+        for metric in chosen
+        for name in names
+    ]
+    return Block(dataset.name, under, len(np.unique(first.folds)), len(first.qids), rows)
+
+
+class _Stored(NamedTuple):
+    """The values of methods on a data set.
+
+    primary: the primary convention. values: the values per query. means: the rounded means of the summary under the
+    primary convention; the outer keys are methods, the inner keys are metrics. missing: why there are no other
+    conventions; empty for a finished run.
+    """
+
+    primary: str
+    values: Values
+    means: Mapping[str, Mapping[str, float | None]]
+    missing: str = ""
+
+    @property
+    def conventions(self) -> list[str]:
+        return list(next(iter(self.values.values())))
+
+
+def _finished(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
+    """Return the values of evaluated methods."""
+    import polars as pl
+
+    primary = pl.read_parquet(dataset.queries_path, columns=["convention"]).item(0, 0)
+    return _Stored(primary, read_methods(dataset, methods, primary), dataset.summary())
+
+
+def _in_git(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
+    """Return the rounded values of queries.parquet; see `write_compact`."""
+    import polars as pl
+
+    frame = pl.read_parquet(dataset.queries_path)
+    metrics = [name for name in COMPACT if name in frame.columns]
+    frame = frame.with_columns(pl.col(*metrics).cast(pl.Float64).round(6))
+    values = {
+        str(model): {str(convention): query_values(rows, metrics)}
+        for (model, convention), rows in frame.group_by("model", "convention", maintain_order=True)
+        if model in methods
+    }
+    missing = "the values under other conventions are not in git"
+    return _Stored(frame["convention"][0], values, dataset.summary(), missing)
+
+
+def _checked_convention(dataset: DatasetFolder, stored: _Stored, name: str | None) -> str:
+    """Return the convention, by default the primary one. Raises GradrankError if there are no values under it."""
+    if name is None:
+        return stored.primary
+    if name not in CONVENTIONS:
+        raise GradrankError(
+            f"{unknown('convention', name, CONVENTIONS)}. Fix: choose from {', '.join(stored.conventions)}"
+        )
+    if name not in stored.conventions:
+        listed, run = ", ".join(stored.conventions), f"run `snakemake {dataset.name}`"
+        fix = run if stored.missing else f"add it to `evaluation.conventions` in params.yaml and {run}"
+        raise GradrankError(
+            f"{dataset.folder}: no values under convention {name!r}; there are values under {listed}"
+            f"{f' ({stored.missing})' if stored.missing else ''}. Fix: {fix}"
+        )
+    return name
+
+
+def _checked_metrics(dataset: DatasetFolder, stored: _Stored, names: Sequence[str] | None) -> list[str]:
+    """Return the metrics, by default those of the summary. Raises GradrankError if there are no values of one."""
+    available = list(next(iter(stored.means.values())))
+    chosen = available if names is None else list(dict.fromkeys(map(metric_name, names)))
+    for metric in chosen:
+        if metric not in available:
+            raise GradrankError(
+                f"{dataset.folder}: no values of metric {metric!r}; there are {', '.join(available)}. Fix: add it to "
+                f"`evaluation.metrics` in params.yaml and run `snakemake {dataset.name}`"
+            )
+    return chosen
+
+
+def _only(values: Mapping[str, np.ndarray], metrics: Sequence[str]) -> dict[str, np.ndarray]:
+    return {metric: values[metric] for metric in metrics if metric in values}
