@@ -38,13 +38,20 @@ def inspect(
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
 ) -> None:
-    """Print how gradrank understands each column: role, type, range and missing values. Nothing is written."""
+    """Print how gradrank understands each column: role, type, range and missing values. Nothing is written.
+
+    If `gradrank fetch` made the folder and no column is declared, the form of the files is taken from the catalogue.
+    """
     from gradrank.data.inspect import inspect as run
+    from gradrank.data.sources.fetch import entry_of
     from gradrank.data.tables.roles import Columns
 
     columns = Columns(
         query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
     )
+    entry = entry_of(path)
+    if entry is not None and columns == Columns():
+        columns, features = entry.columns(), features or entry.declared_features
     for line in run(path, columns, features):
         typer.echo(line)
 

@@ -36,6 +36,10 @@ models: {lambdamart: {num_leaves: 10000000}} => less than or equal to 131072 (go
 seed: -1 => seed:
 study: {datasets: [mq2007]} => `run`
 datasets: 3 => datasets:
+datasets: {mine: {path: ., grade_edges: [0.2, 0.1]}} => datasets.mine.grade_edges: expected strictly increasing numbers
+datasets: {mine: {path: ., grade_edges: [0.1, .inf]}} => datasets.mine.grade_edges: expected finite numbers
+datasets: {mine: {path: ., header: 3}} => datasets.mine.header:
+datasets: {mq2007: {grade_edges: [1]}} => datasets.mq2007: is in the catalogue
 models: [1] => models:
 studies: [1] => studies:
 run: {datasets: []} => run.datasets:
@@ -179,6 +183,17 @@ def test_a_data_set_may_name_its_own_models():
     changes["datasets"]["ohsumed"] = {"models": ["prnk"]}
     with pytest.raises(GradrankError, match=r"datasets\.ohsumed\.models: unknown model 'prnk' .*'prank'"):
         check(raw(**changes))
+
+
+def test_the_catalogue_s_convention_comes_between_the_data_set_s_and_the_run_s():
+    params = check(changed("evaluation: {convention: letor3, conventions: [letor3, letor4]}"))
+    assert {name: params.convention(name) for name in ("mq2007", "clueweb09", "yandex_imat2009")} == {
+        "mq2007": "letor3", "clueweb09": "standard", "yandex_imat2009": "lightgbm",
+    }  # fmt: skip
+    assert params.conventions("yandex_imat2009") == ("letor3", "letor4", "lightgbm")
+    assert params.conventions("mq2007") == ("letor3", "letor4")
+    params = check(changed("datasets: {clueweb09: {convention: letor4}}"))
+    assert params.convention("clueweb09") == "letor4" and params.conventions("clueweb09").count("letor4") == 1
 
 
 def test_a_contest_gets_the_convention_of_each_data_set(tmp_path):

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from gradrank.evaluation.literature.published import lookup
+from gradrank.evaluation.literature.published import RESULTS, lookup
 
 
 def test_nothing_published_is_an_empty_list():
@@ -33,6 +33,18 @@ def test_the_kernel_approximation_of_chen_2017():
     assert there.folds == {1: 0.3955, 2: 0.4576, 3: 0.4356, 4: 0.4593, 5: 0.5047}
 
 
+@pytest.mark.parametrize(
+    ("model", "values"),
+    [("yetirank", [0.71139851, 0.71484625]), ("mart", [0.70998032]), ("xgboost_ndcg", [0.70976481]), ("dart", [])],
+)
+def test_the_catboost_benchmark_says_on_which_part_it_chose(model, values):
+    found = lookup("yandex_imat2009", model, "ndcg@10")
+    assert [there.value for there in found] == values
+    assert all(there.convention == "lightgbm" and there.folds == {} for there in found)
+    assert all("test part" in there.note and "test part" in there.source for there in found)
+    assert lookup("mq2007", model, "ndcg@10") == lookup("yandex_imat2009", model, "map") == []
+
+
 @pytest.mark.parametrize("method", ["AdaRank-MAP", "AdaRank-NDCG", "RankBoost", "RankSVM-Struct", "ListNet"])
 def test_means_are_those_of_the_published_folds(method):
     """A mean row is the mean of its fold rows, up to the rounding in the papers."""
@@ -53,7 +65,7 @@ def test_means_are_those_of_the_published_folds(method):
 
 def test_every_mapped_method_is_published():
     base = files("gradrank.evaluation").joinpath("literature")
-    published = {row["method"] for row in csv.DictReader(base.joinpath("letor_results.csv").open())}
+    published = {row["method"] for name in RESULTS for row in csv.DictReader(base.joinpath(name).open())}
     mapped = {row["method"] for row in csv.DictReader(base.joinpath("methods.csv").open())}
     assert mapped <= published
     assert published <= mapped, "a published method that no model answers to"

@@ -128,6 +128,17 @@ def test_own_data_are_read_in_place_and_options_are_quoted(tmp_path):
     assert workflow.generator_options(DATASET) == "net --queries 10 --documents 6"
 
 
+def test_the_form_of_files_becomes_options_of_parse(tmp_path):
+    (tmp_path / "all.tsv").write_text("1\t0.5\t3\n")
+    form = {"query": 1, "label": 2, "header": False, "group_rows": True, "grade_edges": [0.07, 0.14]}
+    workflow = plan(datasets=SETTINGS["datasets"] | {"mine": {"path": str(tmp_path / "all.tsv"), **form}})
+    expected = "--query 1 --label 2 --no-header --group-rows --grade-edges 0.07 --grade-edges 0.14"
+    assert workflow.parse_options("mine") == expected
+    of_entry = workflow.parse_options("yandex_imat2009")
+    assert of_entry.startswith("--query 1 --label 2 --docid 3 --ignore 4 --no-header --group-rows --grade-edges 0.07")
+    assert workflow.parse_options("clueweb09") == ""
+
+
 def test_imported_scores_wait_for_their_files():
     models = {"theirs": {"scores": "runs/{dataset}{fold}.txt"}}
     workflow = plan(models=models, run=SETTINGS["run"] | {"models": ["theirs"]})

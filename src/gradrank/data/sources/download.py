@@ -66,7 +66,7 @@ def _continue(url: str, part: Path) -> bool:
         length = response.headers.get("Content-Length")
         total = have + int(length) if length else None
         with part.open("ab" if have else "wb") as out, Progress(url.rsplit("/", 1)[-1], total) as progress:
-            while block := response.read(BLOCK):
+            while block := response.read1(BLOCK):  # `read` would lose the bytes that came before a timeout
                 out.write(block)
                 progress.show(out.tell())
     return total is None or _size(part) == total

@@ -13,7 +13,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import locked, sha256
 from gradrank.base.stamps import read_sealed, write_sealed
 from gradrank.data.sources.archive import Description, Member, copy, unpack
-from gradrank.data.sources.catalogue import Archive, Entry, get_entry
+from gradrank.data.sources.catalogue import Archive, Entry, catalogue, get_entry
 from gradrank.data.sources.download import NO_SPACE
 from gradrank.data.sources.locate import Location, find, missing, names_below_root, wrong_checksum
 
@@ -57,6 +57,12 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
         )
     with _system_errors_explained(folder), locked(folder.with_name(f".{folder.name}.lock")):
         return read_sealed(manifest) if manifest.is_file() else _fetch(entry, folder, mirror)
+
+
+def entry_of(folder: Path) -> Entry | None:
+    """Return the entry of the data set that was fetched into a folder, or None if there is no such data set."""
+    manifest = folder / "fetched.json"
+    return catalogue().get(read_sealed(manifest)["dataset"]) if manifest.is_file() else None
 
 
 def _fetch(entry: Entry, folder: Path, mirror: str | None) -> dict[str, Any]:

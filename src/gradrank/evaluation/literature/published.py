@@ -1,4 +1,4 @@
-"""Published numbers from the literature, each with its convention and source (letor_results.csv).
+"""Published numbers from the literature, each with its convention and source (the files in RESULTS).
 
 `methods.csv` maps our models to the published methods that they re-create. A new model needs one line there.
 A model may correspond to several published methods: the official RankSVM-Struct on MQ2007 (NDCG@10 .4439) and the
@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from gradrank.evaluation.metrics import metric_label
 
+RESULTS = ("letor_results.csv", "catboost_benchmark.csv")
 MEAN_ROUNDING = 1.01e-4  # largest effect of rounding values and their mean to four decimals; occurs in LETOR's tables
 
 
 class Published(NamedTuple):
-    """A published mean over folds on the test parts.
+    """A published mean over folds on the test parts. With a single split, it is the value of the only test part.
 
     convention: convention of the published value. source: publication that the value is taken from. method: name in
     methods.csv. note: how the published method differs from our model; may be empty. folds: the published value of each
@@ -36,7 +37,7 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
 
     dataset: name in any case, such as `mq2007`. metric: name as in per_query.parquet, such as `ndcg@10`.
     """
-    values = _letor().get((dataset.upper(), metric_label(metric)), {})
+    values = _means().get((dataset.upper(), metric_label(metric)), {})
     return [
         Published(value, convention, source, method, note, _folds_of(value, dataset, method, metric))
         for method, note in _methods().get(model, [])
@@ -46,7 +47,7 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
 
 def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:
     """Return the published test value of each fold for a method in methods.csv; empty if not published."""
-    return _letor_folds().get((dataset.upper(), method, metric_label(metric)), {})
+    return _fold_values().get((dataset.upper(), method, metric_label(metric)), {})
 
 
 def _folds_of(value: float, dataset: str, method: str, metric: str) -> dict[int, float]:
@@ -57,6 +58,11 @@ def _folds_of(value: float, dataset: str, method: str, metric: str) -> dict[int,
     """
     folds = by_fold(dataset, method, metric)
     return folds if folds and abs(sum(folds.values()) / len(folds) - value) <= MEAN_ROUNDING else {}
+
+
+@cache
+def _results() -> list[dict[str, str]]:
+    return [row for name in RESULTS for row in _rows(name)]
 
 
 @cache
@@ -75,14 +81,14 @@ def _methods() -> dict[str, list[tuple[str, str]]]:
 
 
 @cache
-def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
+def _means() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
     """Return the published means over folds on the test parts.
 
     The outer keys are (dataset, metric), the inner keys are methods. The values are lists of (value, convention,
     source).
     """
     means: dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]] = {}
-    for row in _rows("letor_results.csv"):
+    for row in _results():
         if row["split"] == "test" and row["fold"] == "mean":
             methods = means.setdefault((row["dataset"].upper(), row["metric"]), {})
             methods.setdefault(row["method"], []).append((float(row["value"]), row["convention"], row["source"]))
@@ -90,10 +96,10 @@ def _letor() -> dict[tuple[str, str], dict[str, list[tuple[float, str, str]]]]:
 
 
 @cache
-def _letor_folds() -> dict[tuple[str, str, str], dict[int, float]]:
+def _fold_values() -> dict[tuple[str, str, str], dict[int, float]]:
     """Return the published test values per fold. The outer keys are (dataset, method, metric), the inner keys folds."""
     values: dict[tuple[str, str, str], dict[int, float]] = {}
-    for row in _rows("letor_results.csv"):
+    for row in _results():
         if row["split"] == "test" and row["fold"] != "mean":
             key = row["dataset"].upper(), row["method"], row["metric"]
             values.setdefault(key, {})[int(row["fold"])] = float(row["value"])
