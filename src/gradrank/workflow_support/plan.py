@@ -204,6 +204,15 @@ class Plan:
         """Return the given methods, then the methods that are trained only because these combine their scores."""
         return [*models, *self.settings.additional_members(models)]
 
+    def member_notes(self) -> list[str]:
+        """Return one line per data set of the run with the methods that are trained although they are not chosen."""
+        added = {name: self.settings.additional_members(self.models(name)) for name in self.settings.run.datasets}
+        return [
+            f"{dataset}: also trained as members of a fusion, and not listed as results: {', '.join(members)}"
+            for dataset, members in added.items()
+            if members
+        ]
+
     # Targets. Snakemake does not rebuild a missing input of an existing file, so a target requests all such inputs.
 
     def method_files(self, dataset: str, models: Iterable[str]) -> Iterator[str]:
