@@ -34,9 +34,9 @@ def write_table(seed: int = 1, queries: int = 15, documents: int = 10) -> None:
 
 
 def write_scores(seed: int = 1, rows: int = 150) -> None:
-    """Write the scores of another program, theirs.txt."""
+    """Write the scores of another program, imported_run.txt."""
     scores = np.random.default_rng(seed).normal(size=rows).round(4)
-    Path("theirs.txt").write_text("\n".join(map(str, scores)))
+    Path("imported_run.txt").write_text("\n".join(map(str, scores)))
 
 
 def write_pairs_file(weight: float = 1.0, queries: int = 15) -> None:

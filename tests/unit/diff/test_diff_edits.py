@@ -28,13 +28,13 @@ from rendered import Document
 FUSED = {"model": "combsum", "models": ["prank", "regression"]}
 BASE = {
     "seed": 5,
-    "run": {"datasets": [DATASET], "models": ["single_feature", "prank", "fused", "theirs"]},
+    "run": {"datasets": [DATASET], "models": ["single_feature", "prank", "fused", "imported_run"]},
     "datasets": {
         DATASET: {"path": "mine.csv", "pairs": "pairs.csv"},
         "synthetic_net": {"queries": 10, "documents": 5},
         "synthetic_poly": {"queries": 10, "documents": 5},
     },
-    "models": {"prank": {"epochs": 2}, "fused": FUSED, "theirs": {"scores": "theirs.txt"}},
+    "models": {"prank": {"epochs": 2}, "fused": FUSED, "imported_run": {"scores": "imported_run.txt"}},
     "evaluation": {"convention": "letor4", "conventions": ["letor4", "standard"], "metrics": ["ndcg@10", "map", "p@5"]},
 }
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
@@ -77,11 +77,11 @@ EDITS = {
     "parameter": ([], [edited("models", "prank", "epochs", value=3)], ["models.prank.epochs"], [], [], []),
     "value to sweep": (
         [], [edited("models", "prank", value=SWEPT), models("single_feature", "prank")],
-        ["models.prank.epochs"], [], ["fused", "theirs"], ["prank-epochs=3"],
+        ["models.prank.epochs"], [], ["fused", "imported_run"], ["prank-epochs=3"],
     ),
     "value to sweep without it": (
         [], [edited("models", "prank", "epochs", value=[3, 4]), models("single_feature", "prank")],
-        ["models.prank.epochs"], [], ["fused", "prank", "theirs"], ["prank-epochs=3", "prank-epochs=4"],
+        ["models.prank.epochs"], [], ["fused", "prank", "imported_run"], ["prank-epochs=3", "prank-epochs=4"],
     ),
     "sweep to value": (
         [edited("models", "prank", value=SWEPT), models("prank")], [edited("models", "prank", value={"epochs": 3})],
@@ -117,7 +117,7 @@ EDITS = {
         [edited("run", "seeds", value=[5, 6])], [edited("run", "seeds", value=[5, 7])], ["run.seeds"], [], [], []
     ),
     "the methods with several seeds removed": (
-        [edited("run", "seeds", value=[5, 6])], [models("single_feature", "theirs")], [], [], ["fused", "prank"], []
+        [edited("run", "seeds", value=[5, 6])], [models("single_feature", "imported_run")], [], [], ["fused", "prank"], []
     ),
     "seeds without effect": (
         [models("single_feature")], [edited("run", "seeds", value=[5, 6])], [], [], [], []
@@ -143,7 +143,7 @@ EDITS = {
         [without("models", "fused"), edited("models", "other", value=FUSED), models("other", "prank")],
         [], [], ["fused"], ["other"],
     ),
-    "score file": ([], [lambda _: write_scores(2)], [], ["scores of theirs"], [], []),
+    "score file": ([], [lambda _: write_scores(2)], [], ["scores of imported_run"], [], []),
     "pair file": ([], [lambda _: write_pairs_file(weight=2.0)], [], ["pairs"], [], []),
     "data file": ([], [lambda _: write_table(2)], [], ["source"], [], []),
 }  # fmt: skip
