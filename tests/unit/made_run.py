@@ -78,7 +78,7 @@ def _make_method(settings: RunSettings, name: str) -> None:
                     variant.model, STORED, number, variant.params, seed, fold.folder, PAIRED, method.folder.parent, code
                 )
     spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
-    measured = settings.evaluation.conventions, settings.evaluation.metrics
+    measured = settings.conventions(DATASET), settings.evaluation.metrics
     evaluate_folds(method.folder, STORED, spec, *measured, further, code_digest("evaluate_folds"))
 
 

@@ -86,7 +86,7 @@ def changed_sweeps(dataset: str, a: State, b: State) -> Iterator[tuple[str, Any,
                 yield f"models.{entry}.{key}", old, new
 
 
-def _entries(dataset: str, state: State) -> dict[str, Fields]:
+def _entries(dataset: str, state: State) -> Mapping[str, Fields]:
     """Return the parameters of the methods of a data set. The outer keys are entries, the inner keys are methods."""
     entries: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name in state.methods.get(dataset, {}):
