@@ -41,3 +41,8 @@ rule train:
             --out {params.out} \
             >{log} 2>&1
         """
+
+
+onstart:
+    for note in plan.member_notes():
+        print(note, file=sys.stderr)

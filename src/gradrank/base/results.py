@@ -4,6 +4,7 @@
     per_query.parquet, methods.csv, metrics.json, run.json   values per test query and means for DVC; their checksums
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
     <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
+    <dataset>/printed.json              the means that the last report printed; belongs to no stamp
     <dataset>/<method>/                 per_query.parquet, evaluation.json
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
@@ -201,6 +202,7 @@ class DatasetFolder(Recorded):
     summary_path = Below(SUMMARY)
     summary_page_path = Below("summary.md")
     queries_path = Below("queries.parquet")
+    printed_path = Below("printed.json")
     tables_path = Below("tables")
 
     @property

@@ -57,6 +57,12 @@ def _show_parameters(console: Console, cls: type[Model]) -> None:
     for row in parameters.rows():
         table.add_row(*map(escape, row))
     console.print(table)
+    if members := cls.members(cls.Params()):
+        console.print(
+            f"\nThe workflow also trains the members {', '.join(members)}. They are listed as results only if "
+            "`run.models` names them.",
+            highlight=False,
+        )
     _show_space(console, cls)
 
 

@@ -256,7 +256,7 @@ def summary(
 
     dataset = DatasetFolder(folder)
     values = read_params(settings) if settings else dataset_settings(run_settings(), dataset.name)
-    run(folder, list(values["models"]), values["evaluation"]["convention"], data)
+    run(folder, list(values["models"]), values["evaluation"]["convention"], data, list(values.get("members", {})))
     write_record(dataset, values, data.parent)
     typer.echo(dataset.summary_page_path.read_text(encoding="utf-8"))
 

@@ -154,6 +154,17 @@ class RunSettings(SettingsSection):
         cls = self.model(name)
         return cls.members(cls.Params(**self.models[name].params))
 
+    def additional_members(self, names: Iterable[str]) -> list[str]:
+        """Return the sorted names of the methods outside `names` that are trained because `names` combine their scores.
+
+        The members of members are included.
+        """
+        trained = list(names)
+        chosen = set(trained)
+        for name in trained:  # the list grows
+            trained += (member for member in self.members(name) if member not in trained)
+        return sorted(set(trained) - chosen)
+
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds that models are trained with. The results of the first seed are in fold<k>/ itself."""

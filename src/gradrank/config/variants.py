@@ -99,7 +99,7 @@ def _variants(
         new_faults: list[str] = []
         resolved = validate(cls.Params, values | swept, f"{where}.", new_faults)
         faults += [fault for fault in new_faults if fault not in faults]
-        name = "-".join([entry, *(f"{key}={_text(value)}" for key, value in swept.items())])
+        name = "-".join([entry, *(f"{key}={value_text(value)}" for key, value in swept.items())])
         if resolved is None:
             continue
         if name in variants or not re.fullmatch(r"[\w.@+=-]+", name):
@@ -145,8 +145,8 @@ def _takes_list(annotation: Any) -> bool:
     return get_origin(annotation) in (tuple, list) or annotation in (tuple, list)
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as text for a folder name: 0.05, true, none, 64x32."""
     if isinstance(value, list):
-        return "x".join(map(_text, value))
+        return "x".join(map(value_text, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -33,6 +33,7 @@ def plain(comparison: Comparison) -> dict[str, Any]:
                 {"dataset": pair.dataset, "model": pair.model, "a": asdict(pair.a), "b": asdict(pair.b)}
                 for pair in comparison.costs
             ],
+            "renamed": [pair._asdict() for pair in comparison.renamed],
             "only_a": comparison.only_a,
             "only_b": comparison.only_b,
             "refused": comparison.refused,

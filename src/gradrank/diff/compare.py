@@ -21,6 +21,7 @@ from gradrank.data.sources.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
 from gradrank.diff.seeds import in_one_precision, seed_noise, widened
 from gradrank.diff.state import MethodResults, State
+from gradrank.diff.sweeps import VariantPair, variant_pairs, with_names_of_b
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
@@ -110,10 +111,10 @@ class Comparison:
     """The comparison of states A and B.
 
     rows: one row per data set, method and metric. moved: the changed queries of each method, under the first measured
-    metric of PAIRED_METRICS. costs: the costs of methods whose costs both states record. only_a, only_b: (data set,
-    method) pairs that exist in only one of the states. refused: the keys are data sets that were not compared, and the
-    values are the reasons.
-    notices: limitations to show to the user.
+    metric of PAIRED_METRICS. costs: the costs of methods whose costs both states record. renamed: the variants of
+    sweeps whose names differ in A and B; the other fields have their names in B. only_a, only_b: (data set, method)
+    pairs that exist in only one of the states. refused: the keys are data sets that were not compared, and the values
+    are the reasons. notices: limitations to show to the user.
     """
 
     a: State
@@ -122,6 +123,7 @@ class Comparison:
     rows: list[MeanDifference]
     moved: list[MovedQueries]
     costs: list[CostPair]
+    renamed: list[VariantPair]
     only_a: list[tuple[str, str]]
     only_b: list[tuple[str, str]]
     refused: dict[str, str]
@@ -138,6 +140,9 @@ def compare(a: State, b: State) -> Comparison:
     Queries are paired by fold and id, so their order does not matter. Raises GradrankError if no method exists in both
     states with the same queries.
     """
+    renamed = variant_pairs(a, b)
+    found = changes(a, b, renamed)
+    a = with_names_of_b(a, renamed)
     b = _reordered_like(a, b)
     methods_a, methods_b = _names(a), _names(b)
     refused = {d: reason for d in a.methods if d in b.methods and (reason := _refusal(d, a, b))}
@@ -150,10 +155,11 @@ def compare(a: State, b: State) -> Comparison:
     return Comparison(
         a=a,
         b=b,
-        changes=changes(a, b),
+        changes=found,
         rows=_corrected([row for pair in pairs for row in _rows(*pair)]),
         moved=[moved for pair in pairs if (moved := _moved_queries(*pair)) is not None],
         costs=[CostPair(d, m, in_a.cost, in_b.cost) for d, m, in_a, in_b in pairs if in_a.cost and in_b.cost],
+        renamed=renamed,
         only_a=[name for name in methods_a if name not in methods_b],
         only_b=[name for name in methods_b if name not in methods_a],
         refused=refused,

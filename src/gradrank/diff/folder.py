@@ -1,5 +1,6 @@
 """State of a results folder. The folder is results/, results/<dataset>/ or the project folder."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +8,13 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.results import PER_QUERY, SUMMARY, DatasetFolder, MethodFolder, Results
 from gradrank.base.validation import flat
 from gradrank.config.params_file import read
-from gradrank.diff.results import all_measured, methods_of, notices_of, of_provenance
+from gradrank.diff.results import all_measured, methods_of, notices_of, of_provenance, own_model
 from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries
 from gradrank.evaluation.primary import primary_convention
-from gradrank.evaluation.seeds import seeds_of, timings
+from gradrank.evaluation.seeds import measured_folds, seeds_of, timings
+from gradrank.provenance.records import versions_and_processors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +27,7 @@ def read_folder(path: Path) -> State:
     root, only = _located(path)
     datasets = [root.dataset(only)] if only else root.datasets()
     summaries = {dataset.name: dataset.summary() for dataset in datasets if dataset.summarised}
-    methods = [method for dataset in datasets for method in dataset.methods()]
+    methods = [method for dataset in datasets for method in _methods(dataset)]
     frame = _values(root, methods)
     names = {*summaries, *([] if frame is None else frame["dataset"].unique())}
     names = sorted(names & {only} if only else names)
@@ -59,6 +61,15 @@ def _located(path: Path) -> tuple[Results, str | None]:
     return Results(path), None
 
 
+def _methods(dataset: DatasetFolder) -> list[MethodFolder]:
+    """Return the methods of a data set: those in its summary.json or, without it, all methods with files.
+
+    A folder that an earlier run left, such as that of a former variant of a sweep, belongs to no summary.json.
+    """
+    named = dataset.summary() if dataset.summarised else None
+    return [method for method in dataset.methods() if named is None or method.name in named]
+
+
 def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None":
     """Return the values per query of all methods, or None if no file contains them.
 
@@ -76,7 +87,8 @@ def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None"
 def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:
     """Return the fields of a State that describe how the results were made.
 
-    They are read from provenance.json and from the methods' spec.json.
+    They are read from provenance.json and from the methods' spec.json, which has every parameter. The members of a
+    fusion are included, although they may not be listed as results.
     """
     params_path = root.project / "params.yaml"
     study = read(params_path) if params_path.is_file() else {}
@@ -84,16 +96,22 @@ def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:
     fields["conventions"] = {name: primary_convention(study, name) for name in names}
     for dataset in names:
         folder = root.dataset(dataset)
-        if folder.recorded:
-            for field, value in of_provenance(dataset, folder.provenance()).items():
-                fields[field][dataset] = value
+        record = folder.provenance() if folder.recorded else {}
+        for field, value in of_provenance(dataset, record).items():
+            fields[field][dataset] = value
+        specs = _specs([*_methods(folder), *map(folder.method, record.get("members", {}))])
         run: dict[str, Any] = {}
-        for method in folder.methods():
-            for fold in method.folds()[:1]:
-                spec, seeds = fold.spec(), seeds_of(method)
-                params = fields["params"].setdefault(dataset, {})
-                run |= {"seed": spec["seed"]} | ({"seeds": seeds} if seeds else {})
-                params |= {"": run, f"models.{method.name}": flat(spec["params"])}
-                fields["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
-                fields["versions"].setdefault(dataset, spec["versions"])
+        for method, spec in specs.items():
+            seeds = seeds_of(folder.method(method))
+            run |= {"seed": spec["seed"]} | ({"seeds": seeds} if seeds else {})
+            params = fields["params"].setdefault(dataset, {"": run})
+            params[f"models.{method}"] = flat(spec["params"]) | own_model(method, spec["model"])
+            fields["data"].setdefault(dataset, {})["source"] = spec["data_sha256"]
+        if specs and dataset not in fields["versions"]:
+            fields["versions"][dataset] = versions_and_processors(specs.values())["versions"]
     return fields
+
+
+def _specs(methods: Iterable[MethodFolder]) -> dict[str, dict[str, Any]]:
+    """Return the spec.json of one fold per method. Methods without a measured fold are left out."""
+    return {method.name: fold.spec() for method in methods for fold in measured_folds(method)[:1]}

@@ -20,13 +20,9 @@ def _overview(comparison: Comparison) -> Markup:
         "diff_changes.html",
         comparison=comparison,
         states=[(letter, state, wording.source(state)) for letter, state in (("A", comparison.a), ("B", comparison.b))],
-        only_in_one=list(wording.only_in_one(comparison)),
-        verdicts=[
-            row
-            for dataset in comparison.datasets()
-            for rows in wording.moved_rows(comparison, dataset).values()
-            for row in rows
-        ],
+        methods=[*wording.only_in_one(comparison), *wording.renamed(comparison)],
+        verdicts=wording.shown_rows(comparison),
+        others=[(dataset, list(wording.other_sentences(comparison, dataset))) for dataset in comparison.datasets()],
         change_tables=list(wording.change_tables(comparison)),
         costs=[(pair, wording.cost(pair)) for pair in comparison.costs],
         marks=wording.MARKS,
@@ -34,14 +30,15 @@ def _overview(comparison: Comparison) -> Markup:
 
 
 def _dataset(comparison: Comparison, dataset: str) -> Markup:
+    rows = [row for row in comparison.rows if row.dataset == dataset and row.has_moved]
     return render_page(
         "diff_dataset.html",
         dataset=dataset,
         convention=comparison.a.conventions[dataset],
-        method=wording.method(comparison),
+        legend=wording.legend(rows),
         plots=[(metric, differences(rows)) for metric, rows in wording.moved_rows(comparison, dataset).items()],
-        rows=[row for row in comparison.rows if row.dataset == dataset and row.has_moved],
-        unmoved=list(wording.unmoved_sentences(comparison, dataset)),
+        rows=rows,
+        others=list(wording.other_sentences(comparison, dataset)),
         moved=[(moved, queries(moved)) for moved in comparison.moved if moved.dataset == dataset],
         interval=wording.interval,
         marks=wording.MARKS,

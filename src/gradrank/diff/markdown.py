@@ -13,13 +13,11 @@ MOST_ROWS = 10  # a longer table of changes is collapsed
 def page(comparison: Comparison) -> str:
     """Return the comparison as Markdown. Long lists are collapsed."""
     a, b = comparison.a, comparison.b
-    parts = [
-        f"## `{a.name}` → `{b.name}`",
-        f"A: {wording.source(a)}. B: {wording.source(b)}. {wording.method(comparison)}",
-    ]
+    legend = wording.legend(wording.shown_rows(comparison))
+    parts = [f"## `{a.name}` → `{b.name}`", f"A: {wording.source(a)}. B: {wording.source(b)}. {legend}".rstrip()]
     parts += [f"> {notice}" for notice in comparison.notices]
     parts += [f"**Not compared**: {dataset}: {reason}" for dataset, reason in comparison.refused.items()]
-    parts += wording.only_in_one(comparison)
+    parts += [*wording.only_in_one(comparison), *wording.renamed(comparison)]
     for changes in wording.change_tables(comparison):
         parts += _changes(changes)
     for dataset in comparison.datasets():
@@ -43,7 +41,7 @@ def _dataset(comparison: Comparison, dataset: str) -> list[str]:
     metric = Column("metric", of=lambda row: metric_label(row.metric))
     rows = [row for of_metric in wording.moved_rows(comparison, dataset).values() for row in of_metric]
     parts += [_pipe_table(wording.differences_table(rows, metric))] if rows else []
-    parts += [f"{sentence}." for sentence in wording.unmoved_sentences(comparison, dataset)]
+    parts += [f"{sentence}." for sentence in wording.other_sentences(comparison, dataset)]
     moved = [queries for queries in comparison.moved if queries.dataset == dataset]
     return parts + (_collapsed("Queries that moved most", "\n\n".join(map(_moved, moved))) if moved else [])
 

@@ -8,10 +8,13 @@ import numpy as np
 from gradrank.base.results import SUMMARY
 from gradrank.base.stamps import SCHEMA
 from gradrank.base.validation import flat
-from gradrank.diff.state import MethodResults
+from gradrank.diff.state import MODEL, MethodResults
+from gradrank.diff.sweeps import entry_of
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
+from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.provenance.records import GIVEN_SHA256
 from gradrank.provenance.settings import short_digest
 from gradrank.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.training.registry import models
@@ -122,11 +125,13 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """
     if record.get("schema") != SCHEMA:
         return {}
-    methods = record["methods"]
+    methods = record["methods"] | record.get("members", {})
+    data = {"source": record["data"]["source_sha256"], "pairs": record["data"].get(GIVEN_SHA256)}
+    data |= {f"scores of {name}": method.get("scores") for name, method in methods.items()}
     return {
         "conventions": record["params"]["evaluation"]["convention"],
         "params": params_of(dataset, record["params"] | {"models": methods}),
-        "data": {"source": record["data"]["source_sha256"]},
+        "data": {name: digest for name, digest in data.items() if digest},
         "code": record["code"] | {f"train {name}": method["train"] for name, method in methods.items()},
         "versions": record["versions"],
     }
@@ -145,7 +150,15 @@ def params_of(dataset: str, values: Mapping[str, Any]) -> dict[str, dict[str, An
         f"datasets.{dataset}": flat(values["dataset"]),
         "pairs": flat(values.get("pairs", {})),
         "evaluation": flat(values["evaluation"]),
-    } | {f"models.{name}": flat(_all_params(variant)) for name, variant in values["models"].items()}
+    } | {
+        f"models.{name}": flat(_all_params(variant)) | own_model(name, variant["model"])
+        for name, variant in values["models"].items()
+    }
+
+
+def own_model(name: str, model: str) -> dict[str, str]:
+    """Return a dict with the registered model of a named variant; empty if the entry has the name of its model."""
+    return {} if model in (entry_of(name), IMPORTED) else {MODEL: model}
 
 
 def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
 
+MODEL = "model"  # key of a section `models.<variant>`: the registered model, if the variant is named differently
 Fields = Mapping[str, Mapping[str, Any]]  # outer key: data set or section; inner key: name of the field
 
 

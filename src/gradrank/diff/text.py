@@ -22,14 +22,15 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"note: {notice}", "yellow"))
     for dataset, reason in comparison.refused.items():
         console.print(Text(f"not compared: {dataset}: {reason}", "bold red"))
-    for line in wording.only_in_one(comparison):
+    for line in (*wording.only_in_one(comparison), *wording.renamed(comparison)):
         console.print(Text(line))
     for changes in wording.change_tables(comparison):
         _changes(changes, console)
     for dataset in comparison.datasets():
         _dataset(comparison, dataset, console)
     _costs(comparison, console)
-    console.print(Text(f"\n{wording.method(comparison)}", "dim"))
+    if legend := wording.legend(wording.shown_rows(comparison)):
+        console.print(Text(f"\n{legend}", "dim"))
 
 
 def _changes(changes: wording.ChangeTable, console: Console) -> None:
@@ -59,7 +60,7 @@ def _dataset(comparison: Comparison, dataset: str, console: Console) -> None:
         for row, (*cells, verdict) in zip(rows, differences.cells(MINUS), strict=True):
             table.add_row(*map(Text, cells), Text(verdict, STYLES.get(row.verdict, "")))
         console.print(Padding(table, (0, 2), expand=False))
-    for sentence in wording.unmoved_sentences(comparison, dataset):
+    for sentence in wording.other_sentences(comparison, dataset):
         console.print(Text.assemble((f"\n{dataset}: ", "bold"), sentence))
     for moved in comparison.moved:
         if moved.dataset == dataset:

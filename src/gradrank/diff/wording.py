@@ -1,28 +1,29 @@
 """Texts and tables that the terminal, Markdown and HTML outputs share."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradrank.base.numbers import NONE, number
 from gradrank.diff.changes import Change
 from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
 from gradrank.diff.state import State
+from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import P, seconds
 from gradrank.report.tables.table import Column, Table
 
 MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}
-METHOD = (
-    "Differences of means over folds, B minus A, on the same queries, with 95% bootstrap intervals over queries. "
-    "Better or worse: the Wilcoxon signed-rank test, Holm-corrected over all methods with a changed query, gives "
-    "p < .05, and the interval excludes 0."
+DIFFERENCES = "Differences of means over folds, B minus A, on the same queries"
+TESTED = (
+    ", with 95% bootstrap intervals over queries. Better or worse: the Wilcoxon signed-rank test, Holm-corrected over "
+    "all methods with a changed query, gives p < .05, and the interval excludes 0."
 )
-
 SEEDS = (
     " For methods with several seeds, values are means over seeds, and intervals also cover the seeds. Within seeds: "
     "the difference lies in the 95% interval of the differences that seeds alone cause."
 )
+UNTESTED = " Untested: there are no values per query."
 
 # Sentences about methods that did not change. key: the set of verdicts over all metrics; value: the sentence
 UNMOVED: dict[frozenset[Verdict], str] = {
@@ -46,10 +47,24 @@ class ChangeTable(NamedTuple):
     note: str
 
 
-def method(comparison: Comparison) -> str:
-    """Return the description of the statistical method."""
-    seeds = any(row.seed_noise == row.seed_noise for row in comparison.rows)
-    return METHOD + (SEEDS if seeds else "")
+def legend(rows: Iterable[MeanDifference]) -> str:
+    """Return the explanation of the columns and verdicts in a table of differences; empty if no row has changed.
+
+    Only what stands in the table is explained.
+    """
+    moved = [row for row in rows if row.has_moved]
+    if not moved:
+        return ""
+    tested = [row for row in moved if row.verdict != "untested"]
+    seeds = any(row.seed_noise == row.seed_noise for row in tested)
+    text = DIFFERENCES + (TESTED if tested else ".") + (SEEDS if seeds else "")
+    return text + (UNTESTED if len(tested) < len(moved) else "")
+
+
+def shown_rows(comparison: Comparison) -> list[MeanDifference]:
+    """Return the rows of `moved_rows` of all data sets."""
+    tables = [moved_rows(comparison, dataset) for dataset in comparison.datasets()]
+    return [row for table in tables for rows in table.values() for row in rows]
 
 
 def moved_rows(comparison: Comparison, dataset: str) -> dict[str, list[MeanDifference]]:
@@ -87,7 +102,21 @@ def costs_table(comparison: Comparison) -> Table:
     return Table("costs", "Time of all jobs and peak memory", columns, comparison.costs, timed=True)
 
 
-def unmoved_sentences(comparison: Comparison, dataset: str) -> Iterator[str]:
+def other_sentences(comparison: Comparison, dataset: str) -> Iterator[str]:
+    """Yield sentences on the methods without a row in the tables of the headline metrics.
+
+    They changed under other metrics only, or under no metric.
+    """
+    in_tables = {row.model for rows in moved_rows(comparison, dataset).values() for row in rows}
+    others: dict[str, list[str]] = {}
+    for row in comparison.rows:
+        if row.dataset == dataset and row.has_moved and row.model not in in_tables:
+            others.setdefault(row.model, []).append(metric_label(row.metric))
+    yield from (f"Changed only under {', '.join(metrics)}: {model}" for model, metrics in others.items())
+    yield from _unmoved_sentences(comparison, dataset)
+
+
+def _unmoved_sentences(comparison: Comparison, dataset: str) -> Iterator[str]:
     """Yield sentences on the methods that did not change under any metric."""
     rows = [row for row in comparison.rows if row.dataset == dataset]
     models = dict.fromkeys(row.model for row in rows)
@@ -135,6 +164,12 @@ def only_in_one(comparison: Comparison) -> Iterator[str]:
     for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
             yield f"Only in {letter}: {', '.join('/'.join(name) for name in names)}"
+
+
+def renamed(comparison: Comparison) -> Iterator[str]:
+    """Yield a line per variant of a sweep whose names differ in A and B."""
+    for pair in comparison.renamed:
+        yield f"{pair.dataset}: {pair.a} in A is compared with {pair.b} in B, which has the same value"
 
 
 def signed(value: float) -> str:

@@ -4,11 +4,13 @@ Its keys:
 
 - params: the settings of params.yaml with defaults filled in: `seed`, `seeds`, `pairs`, `evaluation` and `dataset`;
 - data: `source_sha256`, which is the SHA-256 of the text, and the SHA-256 of collection.json and pairs.json; these two
-  files have the checksums of the Parquet files;
+  files have the checksums of the Parquet files; with a user's file of pairs also its SHA-256, `given_sha256`;
 - code: one digest per stage;
 - methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of all parameters,
   and digests of its training code (`train`), of its models, scores and histories (`results`) and of its values per
-  query (`values`);
+  query (`values`); for imported scores also a digest of the score files (`scores`);
+- members: the same for the methods that are trained only because a method combines their scores; missing if there are
+  none;
 - versions, processors: the package versions and the instruction sets that the methods were computed with;
 - files: the SHA-256 of the summary, of the values per query and of the tables.
 
@@ -23,14 +25,17 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import refusal
 from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, MethodFolder
-from gradrank.base.stamps import read_stamp, write_stamp
+from gradrank.base.stamps import read_sealed, read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
 # The stage `train` is missing here, because it has one digest per method.
+GIVEN_SHA256 = "given_sha256"  # key of pairs.json: the SHA-256 of a user's file of pairs
+AND = " and "  # between the versions of a package, if methods were computed with different versions
 STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")
 
 
@@ -40,16 +45,19 @@ def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path
     settings: the result of `dataset_settings`. data: the folder of the stored collections. Raises GradrankError if a
     checksum file is missing, or if a method was trained with settings that differ from `settings`.
     """
-    stamps = [stamp for name in settings["models"] for stamp in method_stamps(dataset.method(name))]
-    methods = {
+    members = settings.get("members", {})
+    variants = {**settings["models"], **members}
+    stamps = [stamp for name in variants for stamp in method_stamps(dataset.method(name))]
+    digests = {
         name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant)
-        for name, variant in settings["models"].items()
+        for name, variant in variants.items()
     }
     values = {
-        "params": {key: value for key, value in settings.items() if key != "models"},
+        "params": {key: value for key, value in settings.items() if key not in ("models", "members")},
         "data": data_digests(dataset.name, data),
         "code": {stage: code_digest(stage) for stage in STAGES},
-        "methods": methods,
+        "methods": {name: digests[name] for name in settings["models"]},
+        **({"members": {name: digests[name] for name in members}} if members else {}),
         **versions_and_processors(stamps),
     }
     files = [dataset.summary_path, dataset.summary_page_path, dataset.queries_path, dataset.tables_path]
@@ -62,10 +70,16 @@ def omit_empty(variant: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def data_digests(dataset: str, data: Path) -> dict[str, str]:
-    """Return the SHA-256 of a data set's text, of its collection.json and, if there are pairs, of its pairs.json."""
+    """Return the SHA-256 of a data set's text, of its collection.json and, if there are pairs, of its pairs.json.
+
+    The SHA-256 of a user's file of pairs has the key `given_sha256`.
+    """
     folder, pairs = data / dataset, data.parent / "pairs" / dataset / PAIRS
     digests = {"source_sha256": StoredCollection.open(folder).source_sha256, COLLECTION: sha256(folder / COLLECTION)}
-    return digests | ({PAIRS: sha256(pairs)} if pairs.is_file() else {})
+    if not pairs.is_file():
+        return digests
+    given = read_sealed(pairs).get(GIVEN_SHA256)
+    return digests | {PAIRS: sha256(pairs)} | ({GIVEN_SHA256: given} if given else {})
 
 
 def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
@@ -77,7 +91,8 @@ def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: M
     """Return the digests of a method.
 
     `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
-    values per query. settings, variant: the current settings, as returned by `model_settings` and `variant_settings`.
+    values per query. For imported scores, `scores` is the digest of the score files. settings, variant: the current
+    settings, as returned by `model_settings` and `variant_settings`.
     Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
     current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
@@ -101,7 +116,10 @@ def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: M
                 f"{fold.spec_path}: {reason}. Fix: delete {fold.folder} and run the same command again, or set "
                 "GRADRANK_CPU=native to keep results that no other processor can reproduce"
             )
-    return {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
+    digests = {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
+    if variant["model"] == IMPORTED:
+        digests["scores"] = short_digest([spec["scores_sha256"] for spec in specs])
+    return digests
 
 
 def values_digest(method: MethodFolder) -> str:
@@ -131,6 +149,6 @@ def versions_and_processors(stamps: Iterable[Mapping[str, Any]]) -> dict[str, An
         for name, version in stamp["versions"].items():
             versions.setdefault(name, set()).add(version)
     return {
-        "versions": {name: " and ".join(sorted(values)) for name, values in sorted(versions.items())},
+        "versions": {name: AND.join(sorted(values)) for name, values in sorted(versions.items())},
         "processors": sorted(processors),
     }

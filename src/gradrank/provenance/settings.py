@@ -22,11 +22,15 @@ def short_digest(value: Any) -> str:
 def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
     """Return the result of `model_settings` for the methods of a data set, with the data set's settings as `dataset`.
 
-    `evaluation.convention` is the primary convention of this data set, and `evaluation.conventions` contains it.
+    `evaluation.convention` is the primary convention of this data set, and `evaluation.conventions` contains it. If
+    there are methods that are trained only because a method combines their scores, their settings have the key
+    `members`.
     """
     dataset = settings.datasets.get(name)
     values = model_settings(settings, settings.model_names(name))
     values["evaluation"] |= {"convention": settings.convention(name), "conventions": list(settings.conventions(name))}
+    if members := settings.additional_members(settings.model_names(name)):
+        values["members"] = {member: variant_settings(settings.models[member]) for member in members}
     hidden = {"convention", "models"}
     return values | {"dataset": dataset.model_dump(mode="json", exclude=hidden, exclude_none=True) if dataset else {}}
 

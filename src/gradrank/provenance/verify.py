@@ -115,7 +115,7 @@ def _check_record(
         yield Check(None, f"{name}: not in params.yaml")
         return
     current = study_settings(settings, name) if is_study else dataset_settings(settings, name)
-    methods = record["models" if is_study else "methods"]
+    methods = record["models" if is_study else "methods"] | record.get("members", {})
     yield from _check_settings(name, record["params"], methods, current, rerun)
     code = study_code(settings, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
     recorded_code = record["code"] | _recorded_training_code(methods)
@@ -142,7 +142,7 @@ def _check_settings(
 
     recorded: the key `params` of the record. methods: dict from method to its entry in the record.
     """
-    models, wrong = current["models"], []
+    models, wrong = current["models"] | current.get("members", {}), []
     for model in sorted(methods.keys() ^ models.keys()):
         wrong.append(f"models.{model}: {'not trained' if model in models else 'no longer in params.yaml'}")
     for model in sorted(methods.keys() & models.keys()):
@@ -150,7 +150,7 @@ def _check_settings(
             old, new = flat(methods[model].get("params", {})), flat(models[model]["params"])
             changed = [f"models.{model}.{change}" for change in _changes(old, new, "default")]
             wrong += changed or [f"models.{model}: a default value changed"]
-    old, new = flat(recorded), flat({key: value for key, value in current.items() if key != "models"})
+    old, new = flat(recorded), flat({key: value for key, value in current.items() if key not in ("models", "members")})
     wrong += _changes(old, new, None)
     yield from (Check(False, f"{name}: {fault}", rerun) for fault in wrong)
     if not wrong:

@@ -1,23 +1,30 @@
 """The text that a run prints last."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from gradrank.base.git import git
-from gradrank.base.numbers import number
+from gradrank.base.numbers import is_missing, number
 from gradrank.base.results import DatasetFolder, Results
 from gradrank.config.project_folder import typed
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import headline
+from gradrank.report.tables.dataset_values import best_mean
 from gradrank.report.tables.summary_tables import read_tables, warnings
+from gradrank.report.tables.table import Row
+from gradrank.report.training_changes import training_changes
 
 BEST = 5
+MOST_NAMED = 8  # maximum number of methods that a sentence lists
+WIDTH = 100  # characters per line
 
 
 def console_summary(results: Results, conventions: Mapping[str, str], out: Path) -> str:
-    """Return the best methods of each data set, the path of the report `out`, and the next commands to try.
+    """Return the best and the newly trained methods of each data set, the path of the report, and the next commands.
 
-    conventions: the primary convention of each data set. The keys are the names of the data sets.
+    conventions: the primary convention of each data set. The keys are the names of the data sets. out: the report.
     """
     lines = []
     for dataset, convention in conventions.items():
@@ -51,22 +58,46 @@ def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
 
 
 def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
-    """Yield a line for each of the best methods on a data set, then a line for each warning about the data set.
+    """Yield the lines on one data set: the best methods, the methods trained since the last report, and warnings.
 
     The methods are ranked by the headline metric.
     """
     summary, tables = dataset.summary(), read_tables(dataset.tables_path)
     metric = headline(summary)
-    half_widths = {
-        row["model"]: row["half_width"]
-        for row in tables["main"]
-        if (row["convention"], row["metric"]) == (convention, metric)
-    }
+    rows = {row["model"]: row for row in tables["main"] if (row["convention"], row["metric"]) == (convention, metric)}
     means = {model: mean for model, means in summary.items() if (mean := means.get(metric)) is not None}
     shown = sorted(means, key=lambda model: -means[model])[:BEST]
     measure = f"{metric_label(metric)} under {convention}"
     yield f"{dataset.name}: {measure}, ± half the 95% interval, the best {len(shown)} of {len(summary)} methods"
     width = max(map(len, shown), default=0)
     for model in shown:
-        yield f"  {model:{width}}  {number(means[model])} ± {number(half_widths.get(model))}"
-    yield from (f"  WARNING: {warning}" for warning in warnings(tables, dataset.name, convention))
+        yield f"  {model:{width}}  {number(means[model])} ± {number(rows.get(model, {}).get('half_width'))}"
+    yield from map(_wrapped, _level_with_best(rows))
+    if members := dataset.provenance().get("members") if dataset.recorded else None:
+        yield _wrapped(f"Also trained as members of a fusion, and not listed as results: {_listed(list(members))}.")
+    yield from (f"  {line}" for line in training_changes(dataset, metric, convention))
+    yield from (_wrapped(f"WARNING: {warning}") for warning in warnings(tables, dataset.name, convention))
+
+
+def _level_with_best(rows: Mapping[str, Row]) -> Iterator[str]:
+    """Yield a sentence on the methods that are not significantly worse than the method with the best mean.
+
+    rows: the rows of the table main per method. Nothing is yielded if the metric has no tests.
+    """
+    tested = {model: row["p_best"] for model, row in rows.items() if not is_missing(row["p_best"])}
+    if tested:
+        winner = best_mean({model: row["mean"] for model, row in rows.items()})
+        level = [model for model, p in tested.items() if model != winner and p >= LEVEL]
+        level.sort(key=lambda model: -rows[model]["mean"])
+        named = _listed(level) if level else "no other method"
+        yield f"Not significantly worse than {winner} (Wilcoxon, Holm-corrected, p ≥ {LEVEL}): {named}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the names as a list, with the number of names after the first MOST_NAMED."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)

@@ -224,8 +224,15 @@ def _read_dataset(
             "params.yaml. Intervals, plots and tests need the per-query values: run "
             f"`snakemake {dataset.name}`."
         )
+    members = dataset.provenance().get("members", {}) if dataset.recorded else {}
+    if members:
+        notices.append(
+            f"Also trained as members of a fusion: {', '.join(members)}. To list them as results, name them in "
+            "`run.models`."
+        )
     evaluated = [method.name for method in dataset.methods() if method.evaluated]
-    if omitted := [model for model in evaluated if model not in summary and model not in on_pages]:
+    explained = {*summary, *on_pages, *members}
+    if omitted := [model for model in evaluated if model not in explained]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(omitted)}.")
     meta = data / dataset.name / COLLECTION
     costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if tables else {}

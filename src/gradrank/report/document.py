@@ -16,6 +16,7 @@ from gradrank.report.pages import datasets, methods, overview, provenance, studi
 from gradrank.report.pages.page import render_page
 from gradrank.report.plots.figure_files import write_figures
 from gradrank.report.report_tables import write_tables
+from gradrank.report.training_changes import write_printed
 
 PAGES = (overview, studies, datasets, methods, provenance)
 
@@ -31,7 +32,8 @@ def report(
     """Write the report of a results folder, and return the text that a run prints last.
 
     `out` is the HTML file. The tables and figures are written into the folder with the same path without the suffix.
-    Equal results give equal bytes, except for the measured times and memory.
+    Equal results give equal bytes, except for the measured times and memory. The returned text lists the methods that
+    were trained since the last call.
 
     convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
     params.yaml. The report shows this file in full. data: folder of the Parquet collections. only: (names of data
@@ -46,4 +48,7 @@ def report(
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
-    return console_summary(root, {dataset.name: dataset.convention for dataset in contents.run_here}, Path(out))
+    text = console_summary(root, {dataset.name: dataset.convention for dataset in contents.run_here}, Path(out))
+    for dataset in contents.run_here:
+        write_printed(root.dataset(dataset.name), dataset.headline, dataset.convention)
+    return text

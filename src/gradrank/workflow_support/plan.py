@@ -193,18 +193,31 @@ class Plan:
         return f"--further-seeds {further}" if further else ""
 
     def evaluations(self, dataset: str, models: Iterable[str] | None = None) -> list[str]:
-        """Return the paths of evaluation.json for the given methods of a data set, by default for all its methods."""
-        names = self.models(dataset) if models is None else models
+        """Return the paths of evaluation.json for the given methods of a data set.
+
+        models: by default, all methods of the data set and the methods whose scores they combine.
+        """
+        names = self.with_members(self.models(dataset)) if models is None else models
         return [f"results/{dataset}/{model}/evaluation.json" for model in names]
+
+    def with_members(self, models: Iterable[str]) -> list[str]:
+        """Return the given methods, then the methods that are trained only because these combine their scores."""
+        return [*models, *self.settings.additional_members(models)]
+
+    def member_notes(self) -> list[str]:
+        """Return one line per data set of the run with the methods that are trained although they are not chosen."""
+        added = {name: self.settings.additional_members(self.models(name)) for name in self.settings.run.datasets}
+        return [
+            f"{dataset}: also trained as members of a fusion, and not listed as results: {', '.join(members)}"
+            for dataset, members in added.items()
+            if members
+        ]
 
     # Targets. Snakemake does not rebuild a missing input of an existing file, so a target requests all such inputs.
 
     def method_files(self, dataset: str, models: Iterable[str]) -> Iterator[str]:
         """Yield every file that these methods and their members need, from the stored data to the values per query."""
-        names = list(models)
-        for model in names:  # the list grows: members may have members
-            names += (member for member in self.members(model) if member not in names)
-        if names:
+        if names := self.with_members(models):
             yield from self.stored_stamps(dataset)
         for model in names:
             yield from self.fold_files(dataset, model, FOLD_FILES)

@@ -5,6 +5,7 @@ import json
 from gradrank.base.results import Results
 from gradrank.report.console_summary import BEST, console_summary
 from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import read_tables
 from made_results import make_results
 
 MODELS = ("adarank_map", "lambdamart", "listnet", "mart", "prank", "ranknet_linear", "ranksvm")
@@ -21,10 +22,18 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     assert head.startswith("synthetic_net: ") and {"NDCG@10", "standard"} <= set(head.replace(",", "").split())
     means = {model: values["ndcg@10"] for model, values in results.dataset("synthetic_net").summary().items()}
     best = sorted(means, key=lambda model: -means[model])[:BEST]
-    assert len(lines) == BEST and [line.split()[:2] for line in lines] == [
-        [model, f"{means[model]:.4f}"] for model in best
-    ]
-    assert all(line.split()[3].startswith("0.") for line in lines)
+    assert [line.split()[:2] for line in lines[:BEST]] == [[model, f"{means[model]:.4f}"] for model in best]
+    assert all(line.split()[3].startswith("0.") for line in lines[:BEST])
+    level = " ".join(lines[BEST:])
+    p_best = {
+        row["model"]: row["p_best"]
+        for row in read_tables(results.dataset("synthetic_net").tables_path)["main"]
+        if (row["convention"], row["metric"]) == ("standard", "ndcg@10")
+    }
+    assert {model for model in MODELS if model in level} - {best[0]} == {
+        model for model, p in p_best.items() if model != best[0] and p >= 0.05
+    }
+    assert all(len(line) <= 100 for line in lines)
     assert f"{tmp_path}/results/report.html" in blocks[2]
 
 

@@ -87,7 +87,8 @@ def test_the_target_of_a_fusion_includes_its_members_with_their_seeds():
     assert {path.split("/")[2] for path in files if path.endswith("evaluation.json")} == {
         "all_three", "both", "prank", "ranksvm", "single_feature",
     }  # fmt: skip
-    assert workflow.evaluations(DATASET) == [f"results/{DATASET}/all_three/evaluation.json"]
+    assert workflow.evaluations(DATASET, ["all_three"]) == [f"results/{DATASET}/all_three/evaluation.json"]
+    assert len(workflow.evaluations(DATASET)) == 5  # the record of the data set describes the members as well
     assert workflow.training_inputs(DATASET, "both", "2/seed6") == [
         f"results/{DATASET}/prank/fold2/scores.parquet",  # the job compares it with the scores of its own seed
         f"results/{DATASET}/prank/fold2/seed6/scores.parquet",

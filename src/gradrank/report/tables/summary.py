@@ -22,14 +22,17 @@ from gradrank.report.tables.table import Row
 from gradrank.report.tables.table_files import write_data, write_latex, write_table
 
 
-def summary(folder: Path, models: Sequence[str], convention: str, data: Path | None = None) -> None:
+def summary(
+    folder: Path, models: Sequence[str], convention: str, data: Path | None = None, members: Sequence[str] = ()
+) -> None:
     """Write summary.json, summary.md, queries.parquet and tables/ into `folder`, which is results/<dataset>.
 
     models: names of the methods to compare; each must have a per_query.parquet. convention: the primary
     convention, which summary.json and summary.md use. The tables contain every measured convention. All measured
     metrics are included. data: folder of the Parquet collection. If given, a constant score is evaluated, and the
     queries whose value is 0 only because they have few documents are counted. If there are many such queries,
-    summary.md contains a warning.
+    summary.md contains a warning. members: methods that were trained only because others combine their scores;
+    summary.md names them.
     Raises GradrankError if a file or convention is missing, or if methods were evaluated on different queries.
     """
     dataset, models = DatasetFolder(Path(folder)), sorted(set(models))
@@ -54,7 +57,7 @@ def summary(folder: Path, models: Sequence[str], convention: str, data: Path | N
     write_json(dataset.summary_path, means(tables["main"].rows, convention))
     write_compact(dataset, models, convention)
     with atomic(dataset.summary_page_path) as partial:
-        partial.write_text(summary_page(dataset.name, convention, tables), encoding="utf-8")
+        partial.write_text(summary_page(dataset.name, convention, tables, members), encoding="utf-8")
 
 
 def _method_tables(dataset: DatasetValues, main: Sequence[Row]) -> dict[str, str]:

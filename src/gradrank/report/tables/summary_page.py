@@ -1,6 +1,6 @@
 """Build summary.md: the main table, the effect of tied scores, and a comparison with published numbers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gradrank.base.numbers import is_missing
 from gradrank.base.text_tables import pipe_table
@@ -15,8 +15,11 @@ from gradrank.report.tables.table import Row, Table
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
-def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str:
-    """Return the text of summary.md. tables: as returned by `summary_tables`."""
+def summary_page(dataset: str, convention: str, tables: dict[str, Table], members: Sequence[str] = ()) -> str:
+    """Return the text of summary.md.
+
+    tables: as returned by `summary_tables`. members: methods that were trained only as members of a fusion.
+    """
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
@@ -30,6 +33,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table]) -> str
         SETTINGS,
         *_seeds(main),
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
+        *([f"Also trained as members of a fusion: {', '.join(f'`{name}`' for name in members)}."] if members else []),
         *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
     if dependent := file_order.notable_rows(ties):
