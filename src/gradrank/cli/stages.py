@@ -164,15 +164,21 @@ def train(
     ] = "{}",
     pairs: Pairs = None,
     members: Members = None,
+    convention: Convention = "letor4",
     code: Code = None,
 ) -> None:
-    """Train one model on one fold, and write the model, its scores and its history."""
+    """Train one model on one fold, and write the model, its scores and its history.
+
+    Epochs, rounds and grid points are selected on the validation part, under the convention in expectation over ties.
+    """
     use_one_thread()
     from gradrank.base.validation import read_params
+    from gradrank.evaluation.conventions import resolve
     from gradrank.training.job import train as run
 
     values = read_params(params)
-    run(model, data, fold, values, seed, out, pairs, members, code or _training_code(model, values))
+    digest = code or _training_code(model, values)
+    run(model, data, fold, values, seed, out, pairs, members, digest, resolve(convention))
 
 
 def _training_code(model: str, params: dict[str, Any]) -> str:
