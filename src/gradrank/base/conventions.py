@@ -4,8 +4,9 @@ The named conventions are in `gradrank.evaluation.conventions`. Training imports
 convention retrains nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 from gradrank.base.errors import GradrankError
 
@@ -57,6 +58,14 @@ LETOR4 = Convention(
     discount="letor",
     short="zero",
 )
+
+
+def selection_convention(spec: Mapping[str, Any]) -> str:
+    """Return the name of the convention under which a fold was selected, from its spec.json.
+
+    Earlier versions did not record the convention. They always used `letor4`.
+    """
+    return spec.get("convention", LETOR4.name)
 
 
 def selection_label(name: str) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import refusal
@@ -27,6 +28,7 @@ from gradrank.base.stamps import read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
@@ -41,8 +43,9 @@ def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path
     checksum file is missing, or if a method was trained with settings that differ from `settings`.
     """
     stamps = [stamp for name in settings["models"] for stamp in method_stamps(dataset.method(name))]
+    convention = settings["evaluation"]["convention"]
     methods = {
-        name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant)
+        name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant, convention)
         for name, variant in settings["models"].items()
     }
     values = {
@@ -73,11 +76,14 @@ def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
     return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
-def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
+def method_digests(
+    method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any], convention: str | None = None
+) -> dict[str, str]:
     """Return the digests of a method.
 
     `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
     values per query. settings, variant: the current settings, as returned by `model_settings` and `variant_settings`.
+    convention: the primary convention of the data set; if None, it is not compared.
     Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
     current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
@@ -91,6 +97,8 @@ def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: M
         expected = {SEED: seed, "model": variant["model"], "code": specs[0]["code"]}
         differing = [key for key, value in expected.items() if spec[key] != value]
         differing += ["params"] if short_digest(spec["params"]) != variant["digest"] else []
+        if variant["model"] != IMPORTED and convention not in (None, selection_convention(spec)):
+            differing += ["convention"]
         if differing:
             raise GradrankError(
                 f"{fold.spec_path}: trained with another {', '.join(differing)} than the settings or fold 1 require. "
