@@ -19,8 +19,8 @@ from gradrank.training.registry import get_model, models
 from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
 SELECTION = (
-    "Epochs, rounds and grid points are selected by `select_by` on the validation part, under the primary convention of "
-    "the data set (`convention` in params.yaml, --convention of `gradrank train`), in expectation over equal scores."
+    "Epochs, rounds and grid points are selected by `select_by` on the validation part, under the primary convention "
+    "of the data set (`convention` in params.yaml, --convention of `gradrank train`), in expectation over equal scores."
 )
 
 
