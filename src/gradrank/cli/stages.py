@@ -238,12 +238,14 @@ def evaluate_folds(
     """
     from gradrank.base.validation import read_params
     from gradrank.config.code_digest import code_digest
+    from gradrank.evaluation.conventions import resolve
     from gradrank.evaluation.evaluate import evaluate_folds as run
 
+    names = [resolve(name).name for name in conventions.split(",")]
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     further = [int(number) for number in further_seeds.split(",") if number]
     digest = code or code_digest("evaluate_folds")
-    run(folder, data, spec, conventions.split(","), metrics.split(","), further, digest)
+    run(folder, data, spec, names, metrics.split(","), further, digest)
 
 
 @commands.command(rich_help_panel=STAGES, epilog=example("gradrank summary results/mq2007 --data data/parquet/mq2007"))

@@ -18,7 +18,6 @@ from gradrank.evaluation.rankings.evaluation import values_per_query
 from gradrank.evaluation.rankings.inputs import Judged, judged
 from gradrank.evaluation.rankings.result import Result, Section, section
 from gradrank.evaluation.resampling_tests import bootstrap_test, randomisation_test
-from gradrank.evaluation.short_lists import short_lists_note
 from gradrank.evaluation.statistics import (
     LEVEL,
     differences,
@@ -211,9 +210,9 @@ def _values(
     """Return a dict with the (q,) values of each ranking, nan where the metric is undefined, and the note on zeros."""
     values, note = {}, ""
     for name, scores in rankings.items():
-        table, zeros = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
+        table, of_ranking = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
         values[name] = table[metric].fill_null(np.nan).to_numpy()
-        note = note or short_lists_note(zeros, len(table), convention.name)
+        note = note or of_ranking
     return values, note
 
 

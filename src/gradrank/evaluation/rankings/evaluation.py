@@ -121,21 +121,22 @@ def evaluate(
     resolved = resolve(convention)
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
-    table, zeros = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
-    return Evaluation(table, resolved, confidence, short_lists_note(zeros, len(table), resolved.name))
+    table, note = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
+    return Evaluation(table, resolved, confidence, note)
 
 
 def values_per_query(
     judged: Judged, scores: Any, name: str, convention: Convention, metrics: Sequence[str]
-) -> tuple[pl.DataFrame, dict[str, int]]:
+) -> tuple[pl.DataFrame, str]:
     """Return one row per query: `qid`, and one column per metric in gradrank's own spelling.
 
-    The second value is the result of `zeros_of_short_lists`. name: name of the scores in error messages.
+    The second value is the result of `short_lists_note`. name: name of the scores in error messages.
     """
     judgements, values, ranked = ranking(judged, scores, name)
     table = query_table(judgements, values, convention, metrics, ranked)
     zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
-    return table.select(pl.Series("qid", judgements.ids), *metrics), zeros
+    note = short_lists_note(zeros, len(table), convention.name)
+    return table.select(pl.Series("qid", judgements.ids), *metrics), note
 
 
 def _names(metrics: Iterable[str] | str) -> list[str]:
