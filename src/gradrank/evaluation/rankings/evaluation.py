@@ -117,8 +117,7 @@ def evaluate(
     >>> result.means["mean"].round(4).to_list()
     [0.2934, 0.2917]
     """
-    names = _names(metrics)
-    resolved = resolve(convention)
+    names, resolved = _names(metrics), resolve(convention)
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
     table, note = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
