@@ -58,8 +58,11 @@ CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
         ("src/gradrank/evaluation/metrics.py", "np.isnan(ranking.convention.empty)", "True"),
         {"evaluate_folds": methods(), "summary": SCOPES, "study_job": {"studies/ranknet2005/reduced/jobs"}} | PAGE,
     ),
-    "convention": ({"evaluation": {"convention": "standard"}}, {"summary": SCOPES} | PAGE),
-    "convention of a data set": ({"datasets": {"mine": {"convention": "standard"}}}, {"summary": {"mine"}}),
+    "convention": ({"evaluation": {"convention": "standard"}}, of_models(*MODELS) | PAGE),
+    "convention of a data set": (
+        {"datasets": {"mine": {"convention": "standard"}}},
+        of_models(*MODELS, scopes={"mine"}),
+    ),
     "size of a data set": (SMALLER, NET_ALONE | of_models(*MODELS, scopes={"synthetic_net"})),
     "own pairs": (
         ("own data/pairs.csv", ",0.1\n", ",0.2\n"),

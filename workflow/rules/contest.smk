@@ -30,6 +30,8 @@ rule tune:
         code=lambda wc: contest.stage_code("tune", wc.method),
         plan=lambda wc: contest.tune_options(wc.contest, wc.method),
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
+        convention=lambda wc: settings.convention(wc.dataset),
+        definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
         out=subpath(output[0], parent=True),
@@ -41,6 +43,7 @@ rule tune:
             --fold {wildcards.fold} \
             {params.plan} \
             {params.pairs} \
+            --convention {params.convention} \
             --seed {params.seed} \
             --out {params.out} \
             >{log} 2>&1
@@ -139,6 +142,8 @@ rule refit:
         code=lambda wc: contest.stage_code("refit", wc.method),
         seeds=lambda wc: settings.studies[wc.contest].seeds,
         pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
+        convention=lambda wc: settings.convention(wc.dataset),
+        definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
         out=subpath(output[0], parent=True),
@@ -149,6 +154,7 @@ rule refit:
             --fold {wildcards.fold} \
             --seeds {params.seeds} \
             {params.pairs} \
+            --convention {params.convention} \
             --seed {params.seed} \
             --contest results/studies/{wildcards.contest} \
             >{log} 2>&1

@@ -28,6 +28,8 @@ rule train:
     params:
         code=lambda wc: plan.training_code(wc.model),
         model=lambda wc: plan.training_options(wc.dataset, wc.model),
+        convention=lambda wc: settings.convention(wc.dataset),
+        definition=lambda wc: plan.convention_definition(wc.dataset),  # not an option; a changed definition reruns the job
         fold=lambda wc: "--fold {} --seed {}".format(*plan.fold_and_seed(wc.fold)),
         data=subpath(input.data, parent=True),
         out=subpath(output.spec, parent=True),
@@ -37,6 +39,7 @@ rule train:
             {params.model} \
             --data {params.data} \
             {params.fold} \
+            --convention {params.convention} \
             --code {params.code} \
             --out {params.out} \
             >{log} 2>&1

@@ -32,12 +32,14 @@ def tune(
     tuners: Annotated[int, typer.Option(min=1, help="Number of tuners. Each draws its own configurations.")] = 1,
     among: Annotated[str, typer.Option(help="Tuned methods that a fusion may combine, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
+    convention: Convention = "letor4",
 ) -> None:
     """Try random configurations of a model on one fold, and evaluate each on the fold's own validation part.
 
     If this command is killed, repeat it to continue with the trial that was running. The test part is not read.
     """
     use_one_thread()
+    from gradrank.evaluation.conventions import resolve
     from gradrank.tuning.folders import TunedFold
     from gradrank.tuning.selection import best_trials
     from gradrank.tuning.trials import Plan
@@ -45,12 +47,13 @@ def tune(
 
     methods = tuple(name for name in among.split(",") if name)
     plan = Plan(trials, tuners, methods)
-    table = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model))
+    table = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model), resolve(convention))
     for choice in best_trials(table):
         typer.echo(
-            f"tuner {choice.tuner}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f}. To train it, run:"
+            f"tuner {choice.tuner}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}. "
+            "To train it, run:"
         )
-        job = f"--model {model} --data {data} --fold {fold} --seed {seed}"
+        job = f"--model {model} --data {data} --fold {fold} --seed {seed} --convention {convention}"
         typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
 
 
@@ -109,16 +112,19 @@ def refit(
     fold: Fold = 1,
     seeds: Seeds = 3,
     pairs: Pairs = None,
+    convention: Convention = "letor4",
     contest: ContestFolder = FOLDER,
 ) -> None:
     """Train the choice of each tuner with several new seeds, in CONTEST/runs/tuner<t>/seed<s>/."""
     use_one_thread()
+    from gradrank.evaluation.conventions import resolve
     from gradrank.tuning.folders import Contest, TunedFold
     from gradrank.tuning.refits import refit as run
     from gradrank.tuning.selection import read_choice
 
     tuned = TunedFold(folder)
-    run(Contest(contest), tuned, fold, data, seeds, seed, pairs, _code("refit", read_choice(tuned).model))
+    code = _code("refit", read_choice(tuned).model)
+    run(Contest(contest), tuned, fold, data, seeds, seed, pairs, code, resolve(convention))
 
 
 @commands.command(

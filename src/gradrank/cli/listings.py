@@ -18,6 +18,11 @@ from gradrank.training.model import Model
 from gradrank.training.registry import get_model, models
 from gradrank.tuning.spaces import first_configuration, in_words, space_of
 
+SELECTION = (
+    "Epochs, rounds and grid points are selected by `select_by` on the validation part, under the primary convention "
+    "of the data set (`convention` in params.yaml, --convention of `gradrank train`), in expectation over equal scores."
+)
+
 
 def list_models(name: str | None) -> None:
     """Print one line per model, sorted by family and year.
@@ -37,6 +42,7 @@ def list_models(name: str | None) -> None:
             table.add_row(*map(escape, cells))  # rich would read [extra] as markup
     console.print(table)
     console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
+    console.print(SELECTION, highlight=False)
 
 
 def _needs(row: Mapping[str, Any]) -> str:
@@ -57,6 +63,8 @@ def _show_parameters(console: Console, cls: type[Model]) -> None:
     for row in parameters.rows():
         table.add_row(*map(escape, row))
     console.print(table)
+    if "select_by" in cls.Params.model_fields:
+        console.print(SELECTION, highlight=False)
     if members := cls.members(cls.Params()):
         console.print(
             f"\nThe workflow also trains the members {', '.join(members)}. They are listed as results only if "

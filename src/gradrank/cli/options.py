@@ -8,7 +8,7 @@ import typer
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import Results
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.conventions import CONVENTIONS, resolve
 
 if TYPE_CHECKING:
     from gradrank.config.params import RunSettings
@@ -27,7 +27,16 @@ Members = Annotated[
     Path | None, typer.Option(help="Folder results/<dataset>, for a model that combines the scores of other models.")
 ]
 Code = Annotated[str | None, typer.Option(help="Digest of the code. By default, it is computed.")]
-Convention = Annotated[str, typer.Option(help=f"Metric convention: {', '.join(CONVENTIONS)}.")]
+
+
+def _check_convention(name: str) -> str:
+    return resolve(name).name
+
+
+# The name is checked before any file is read, so that no other error hides a wrong name.
+Convention = Annotated[
+    str, typer.Option(callback=_check_convention, help=f"Metric convention: {', '.join(CONVENTIONS)}.")
+]
 ResultsFolder = Annotated[Path, typer.Option(help="Results root, with one folder per data set.")]
 ParamsFile = Annotated[Path, typer.Option(help="File with the parameters of the run.")]
 Settings = Annotated[

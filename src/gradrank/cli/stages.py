@@ -164,15 +164,21 @@ def train(
     ] = "{}",
     pairs: Pairs = None,
     members: Members = None,
+    convention: Convention = "letor4",
     code: Code = None,
 ) -> None:
-    """Train one model on one fold, and write the model, its scores and its history."""
+    """Train one model on one fold, and write the model, its scores and its history.
+
+    Epochs, rounds and grid points are selected on the validation part, under the convention in expectation over ties.
+    """
     use_one_thread()
     from gradrank.base.validation import read_params
+    from gradrank.evaluation.conventions import resolve
     from gradrank.training.job import train as run
 
     values = read_params(params)
-    run(model, data, fold, values, seed, out, pairs, members, code or _training_code(model, values))
+    digest = code or _training_code(model, values)
+    run(model, data, fold, values, seed, out, pairs, members, digest, resolve(convention))
 
 
 def _training_code(model: str, params: dict[str, Any]) -> str:
@@ -232,12 +238,14 @@ def evaluate_folds(
     """
     from gradrank.base.validation import read_params
     from gradrank.config.code_digest import code_digest
+    from gradrank.evaluation.conventions import resolve
     from gradrank.evaluation.evaluate import evaluate_folds as run
 
+    names = [resolve(name).name for name in conventions.split(",")]
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
     further = [int(number) for number in further_seeds.split(",") if number]
     digest = code or code_digest("evaluate_folds")
-    run(folder, data, spec, conventions.split(","), metrics.split(","), further, digest)
+    run(folder, data, spec, names, metrics.split(","), further, digest)
 
 
 @commands.command(rich_help_panel=STAGES, epilog=example("gradrank summary results/mq2007 --data data/parquet/mq2007"))

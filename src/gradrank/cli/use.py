@@ -92,29 +92,28 @@ def evaluate(
     from gradrank.data.tables.roles import Columns
     from gradrank.evaluation.judgements import read_judgements
     from gradrank.evaluation.rankings.evaluation import evaluate as run
-    from gradrank.evaluation.rankings.letor_report import LETOR_METRICS, letor_report
+    from gradrank.evaluation.rankings.letor_report import LETOR_METRICS, letor_tables
 
     columns = Columns(query, label, docid)
     judgements = read_judgements(data, columns=columns)
     names = LETOR_METRICS if metrics is None else metrics.split(",")
+    result = run(judgements, scores, metrics=names, convention=convention)
+    values = result.per_query
     if metrics is None:
-        typer.echo(letor_report(judgements, scores, convention), nl=False)
-    agreement = None
+        typer.echo(f"convention\t{convention}\n\n{letor_tables(values)}", nl=False)
+    else:
+        _echo_means(values.drop("qid"), convention)
+    if result.note:
+        typer.echo(result.note, err=True)
     if against is not None:
         from gradrank.evaluation.agreement import agreement as run_agreement
 
         agreement = run_agreement(scores, against, data, columns=columns).drop("qid")
-    if metrics or out:
-        values = run(judgements, scores, metrics=names, convention=convention).per_query
-        if metrics:
-            _echo_means(values.drop("qid"), convention)
-        if agreement is not None:
-            values = values.hstack(agreement)
-        if out:
-            with atomic(out) as partial:
-                values.write_parquet(partial)
-    if agreement is not None:
         _echo_means(agreement, f"against {against}")
+        values = values.hstack(agreement)
+    if out:
+        with atomic(out) as partial:
+            values.write_parquet(partial)
 
 
 def _echo_means(values: "pl.DataFrame", description: str) -> None:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
 
 # The metadata of a field of Collection say what the first axis of its array counts. The value of a field may be None.
+# A field with the metadata WHOLE describes the whole collection, so it is the same for a part of the queries.
 AXIS = "axis"
-PER_ROW, PER_QUERY, OFFSETS, PAIRS = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs"))
+PER_ROW, PER_QUERY, OFFSETS, PAIRS, WHOLE = ({AXIS: axis} for axis in ("row", "query", "offsets", "pairs", "whole"))
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Collection:
         pairs).
     weights
         (n,) float64 weights of the documents, or None if all documents have the same weight.
+    convention
+        The primary convention of the data set. Models are selected under this convention, in expectation over ties.
     """
 
     features: np.ndarray = field(metadata=PER_ROW)
@@ -47,6 +51,7 @@ class Collection:
     qids: np.ndarray = field(metadata=PER_QUERY)
     pair_source: "PairSource | None" = field(default=None, metadata=PAIRS)
     weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
+    convention: Convention = field(default=LETOR4, metadata=WHOLE)
 
     @property
     def rows(self) -> int:
@@ -128,7 +133,7 @@ class Collection:
 
         changes: for each axis, the function that is applied to the fields with this axis.
         """
-        changed = {}
+        changes, changed = changes | {"whole": lambda value: value}, {}
         for declared in fields(self):
             axis, value = declared.metadata.get(AXIS), getattr(self, declared.name)
             if axis not in changes:

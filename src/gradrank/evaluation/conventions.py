@@ -1,60 +1,19 @@
-"""Conventions: records of the choices in which evaluation programs differ.
+"""The named conventions of evaluation programs.
 
 The same MQ2008 ranking has NDCG@10 .227 under `letor4`, .501 under `ranklib` and .782 under `lightgbm`. Every table and
 file therefore names its convention.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import replace
+from typing import Any
 
+from gradrank.base.conventions import EXPECTED, LETOR4, Convention
 from gradrank.base.errors import GradrankError, unknown
 
-
-@dataclass(frozen=True)
-class Convention:
-    """The choices of one evaluation program. Raises GradrankError if the value of a field is not allowed.
-
-    gain: gain of grade y in DCG: 2^y - 1 (`exponential`) or y (`linear`).
-    discount: discount of a rank in DCG: 1/log2(rank + 1) (`log2`), or 1 at rank 1 and 1/log2(rank) below (`letor`).
-    empty: value for a query without relevant documents, in metrics that divide by the number of relevant documents or
-        by the ideal DCG: 0, 1, or nan to drop these queries from every metric.
-    short: NDCG@k of a query with n < k documents: 0 (`zero`) or NDCG@n (`truncate`).
-    short_precision: P@k of a query with n < k documents: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
-    ties: order of equal scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
-        compared as 32-bit floats, as in trec_eval. `expected`: the value is the mean over all orders.
-    max_grade: highest grade of the scale, on which the stopping probability of ERR is based. With None, or if the data
-        contain a higher grade, the highest grade in the data is used.
-    """
-
-    name: str
-    summary: str
-    gain: Literal["exponential", "linear"] = "exponential"
-    discount: Literal["log2", "letor"] = "log2"
-    empty: float = 0.0
-    short: Literal["zero", "truncate"] = "truncate"
-    short_precision: Literal["zero", "pad", "truncate"] = "pad"
-    ties: Literal["file", "docid", "expected"] = "file"
-    max_grade: int | None = None
-
-    def __post_init__(self) -> None:
-        for field, hint in get_type_hints(Convention).items():
-            choices = get_args(hint)
-            if isinstance(choices and choices[0], str) and getattr(self, field) not in choices:
-                valid = ", ".join(map(repr, choices))
-                value = f"{field}={getattr(self, field)!r}"
-                raise GradrankError(f"convention {self.name}: {value} is not valid. Fix: use one of {valid}")
-
-
-EXPECTED = "_expected"  # suffix of the name of a convention that differs from a program's only in ties="expected"
 PROGRAMS = {
     convention.name: convention
     for convention in (
-        Convention(
-            "letor4",
-            "LETOR 4.0's evaluation program: no discount at rank 2, and short queries score 0 at NDCG@k.",
-            discount="letor",
-            short="zero",
-        ),
+        LETOR4,
         Convention(
             "letor3",
             "LETOR 3.0's evaluation program: as letor4, but short queries also score 0 at P@k.",
@@ -84,13 +43,9 @@ PROGRAMS = {
 }
 CONVENTIONS = PROGRAMS | {
     name + EXPECTED: replace(
-        convention,
-        name=name + EXPECTED,
-        summary=f"As {name}, but each value is the mean over all orders of equal scores.",
-        ties="expected",
+        convention.in_expectation(), summary=f"As {name}, but each value is the mean over all orders of equal scores."
     )
     for name, convention in PROGRAMS.items()
-    if convention.ties == "file"
 }
 
 
@@ -99,8 +54,8 @@ def in_expectation(name: str) -> str | None:
 
     Returns None if convention `name` is unknown or does not break ties by file order.
     """
-    convention = CONVENTIONS.get(name + EXPECTED)
-    return convention.name if convention else None
+    convention = CONVENTIONS.get(name)
+    return name + EXPECTED if convention is not None and convention.ties == "file" else None
 
 
 def resolve(name: str | Convention, **changes: Any) -> Convention:

@@ -4,17 +4,18 @@ LETOR's programs give NDCG@k = 0 to a query with fewer than k documents. On data
 is then dominated by zeros that do not depend on the rankings.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gradrank.base.conventions import Convention
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute, metric_label
+from gradrank.evaluation.metrics import compute, find, metric_label
 
 NOTABLE_SHARE = 0.01  # smallest share of test queries that causes a warning; in MQ2007, 1 query of 1,692 is affected
 REMEDY = "standard"  # the convention that the warning recommends
@@ -31,19 +32,45 @@ def short_lists(data: Path, metrics: Sequence[str], conventions: Iterable[str]) 
     tests = [read_judgements(stored, parts["test"]) for parts in stored.folds]
     queries = sum(len(test.qids) for test in tests)
     for name in conventions:
-        convention = resolve(name)
-        truncated = replace(convention, short="truncate", short_precision="pad")
-        counts = dict.fromkeys(metrics, 0)
-        for test in tests if convention != truncated else ():
-            ideal = test.labels.astype(np.float64), test.labels, test.offsets
-            values = compute(metrics, *ideal, convention, ids=test.docids)
-            truncated_values = compute(metrics, *ideal, truncated, ids=test.docids)
-            for metric in metrics:
-                counts[metric] += int(np.count_nonzero((values[metric] == 0) & (truncated_values[metric] > 0)))
-        for metric, count in counts.items():
-            if count:
+        counts = [zeros_of_short_lists(metrics, test.labels, test.offsets, resolve(name)) for test in tests]
+        for metric in metrics:
+            if count := sum(of_fold.get(metric, 0) for of_fold in counts):
                 share = count / queries
                 yield {"convention": name, "metric": metric, "queries": count, "of": queries, "share": share}
+
+
+def zeros_of_short_lists(
+    metrics: Sequence[str], labels: np.ndarray, offsets: np.ndarray, convention: Convention
+) -> dict[str, int]:
+    """Return the number of queries with the value 0 due to few documents, for each metric with such queries.
+
+    A query counts as in `short_lists`. labels: (n,) grades. offsets: (q+1,).
+    """
+    truncated = replace(convention, short="truncate", short_precision="pad")
+    deepest = max((find(metric)[1].get("k", 0) for metric in metrics), default=0)
+    sizes = np.diff(offsets)
+    short = sizes < deepest
+    if convention == truncated or not short.any():
+        return {}
+    labels, offsets = labels[np.repeat(short, sizes)], np.r_[0, np.cumsum(sizes[short])]
+    ideal = labels.astype(np.float64), labels, offsets
+    values, truncated_values = (compute(metrics, *ideal, rules) for rules in (convention, truncated))
+    counts = {name: int(np.count_nonzero((values[name] == 0) & (truncated_values[name] > 0))) for name in metrics}
+    return {name: count for name, count in counts.items() if count}
+
+
+def short_lists_note(zeros: Mapping[str, int], queries: int, convention: str) -> str:
+    """Return the note under a table of values per query, which names the queries with the value 0; empty if none have.
+
+    zeros: the result of `zeros_of_short_lists`. queries: number of all queries.
+    """
+    if not zeros:
+        return ""
+    counts = ", ".join(f"{metric_label(name)} for {count:,}" for name, count in zeros.items())
+    return (
+        f"Note: under `{convention}`, a metric at rank k is 0 for a query with fewer than k documents, whatever the "
+        f"ranking: {counts} of {queries:,} queries. The convention `{REMEDY}` has no such rule."
+    )
 
 
 def warning(rows: Iterable[dict[str, Any]], dataset: str, primary: str) -> str | None:
@@ -59,6 +86,6 @@ def warning(rows: Iterable[dict[str, Any]], dataset: str, primary: str) -> str |
     return (
         f"Values of 0 due to short queries: under `{primary}`, a query with fewer than k documents has the value 0 at "
         f"rank k, whatever its ranking. {', '.join(shares)} of the {notable[0]['of']:,} test queries. Fix: set "
-        f"`datasets.{dataset}.convention: {REMEDY}` in params.yaml and run the same command again; no model is "
-        "retrained."
+        f"`datasets.{dataset}.convention: {REMEDY}` in params.yaml and run the same command again. The models are "
+        "then trained again, because the convention also selects epochs, rounds and grid points."
     )

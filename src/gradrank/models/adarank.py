@@ -62,7 +62,7 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
 
     measure: `map` or `ndcg@K`. rounds: number of rounds, including those that reject a feature.
     """
-    criterion = Criterion(measure, train.labels, train.offsets)
+    criterion = Criterion(measure, train.labels, train.offsets, train.convention)
     columns = train.features.T.astype(np.float64, order="C")
     table = np.stack([criterion.per_query(column) for column in columns])
     weights = np.full(train.queries, 1.0 / train.queries)

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import refusal
@@ -48,8 +49,9 @@ def write_record(dataset: DatasetFolder, settings: Mapping[str, Any], data: Path
     members = settings.get("members", {})
     variants = {**settings["models"], **members}
     stamps = [stamp for name in variants for stamp in method_stamps(dataset.method(name))]
+    convention = settings["evaluation"]["convention"]
     digests = {
-        name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant)
+        name: omit_empty(variant) | method_digests(dataset.method(name), settings, variant, convention)
         for name, variant in variants.items()
     }
     values = {
@@ -87,12 +89,15 @@ def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
     return [read_stamp(method.evaluation_path), *(read_stamp(fold.spec_path) for fold in measured_folds(method))]
 
 
-def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any]) -> dict[str, str]:
+def method_digests(
+    method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any], convention: str | None = None
+) -> dict[str, str]:
     """Return the digests of a method.
 
     `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
     values per query. For imported scores, `scores` is the digest of the score files. settings, variant: the current
-    settings, as returned by `model_settings` and `variant_settings`.
+    settings, as returned by `model_settings` and `variant_settings`. convention: the primary convention of the data set;
+    if None, it is not compared.
     Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
     current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
@@ -106,6 +111,8 @@ def method_digests(method: MethodFolder, settings: Mapping[str, Any], variant: M
         expected = {SEED: seed, "model": variant["model"], "code": specs[0]["code"]}
         differing = [key for key, value in expected.items() if spec[key] != value]
         differing += ["params"] if short_digest(spec["params"]) != variant["digest"] else []
+        if variant["model"] != IMPORTED and convention not in (None, selection_convention(spec)):
+            differing += ["convention"]
         if differing:
             raise GradrankError(
                 f"{fold.spec_path}: trained with another {', '.join(differing)} than the settings or fold 1 require. "

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.seeds import SEED, measured_folds, timings
+from gradrank.training.selection import CRITERION
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -140,9 +142,19 @@ class Result:
             history = fold.history()
             for name in history.columns[1:]:
                 points = history.select("step", name).drop_nulls()
+                curve = _curve_name(name)
                 chosen = np.linspace(0, len(points) - 1, min(CURVE_POINTS, len(points))).round().astype(int)
                 for training_step, value in points[chosen].iter_rows():
-                    yield f"fold{step}{suffix}", {name: value}, training_step, None
+                    yield f"fold{step}{suffix}", {curve: value}, training_step, None
+
+
+def _curve_name(column: str) -> str:
+    """Return the name of a training curve. Criteria of the selection get the prefix `selection_` instead of `vali_`.
+
+    Their convention can differ from that of the means of the validation part, whose names begin with `vali`.
+    """
+    measure = column.removeprefix("vali_")
+    return f"selection_{measure}" if measure != column and re.fullmatch(CRITERION, measure) else column
 
 
 def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFolder) -> str:

@@ -5,12 +5,13 @@ The run of a method contains:
 - parameters, such as `grid.C`, `seed` and `data.queries`;
 - means, such as `test/ndcg_at_10` (MLflow does not allow `@` in names);
 - means per fold, such as `test_by_fold/ndcg_at_10`, with the number of the fold as step;
-- costs, and training curves such as `fold1/vali_map`;
+- costs, and training curves such as `fold1/selection_map`, the validation MAP by which epochs and rounds are selected;
 - the file with the values per query, the data set as input, and one logged model per fold.
 
 The tag `key` of a run is a digest of its content. The tag `current` is "true" for the run with the results of the last
 import of a method. If an import is killed, the status of its run is not FINISHED. The next import deletes such a run
-and writes it again.
+and writes it again. The tag `selection` names the convention of the training curves, such as `letor4, ties in
+expectation`; the means follow the convention in the tag `convention`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradrank.base.conventions import selection_convention, selection_label
 from gradrank.base.files import sha256
 from gradrank.base.git import revision
 from gradrank.base.results import Results
@@ -138,6 +140,7 @@ class _Import:
         tags = {"kind": "method", "dataset": method.dataset, "model": method.name, "key": result.key}
         tags |= {CONVENTION: result.convention, **result.digests}
         tags |= {name: spec[name] for name in ("data_sha256", "processor") if name in spec}
+        tags |= {} if spec["model"] == IMPORTED else {"selection": selection_label(selection_convention(spec))}
         tags |= {"git_revision": self.revision} if self.revision else {}
         run = client.create_run(self.experiment, tags=tags, run_name=method.name)
         run_id, trained = run.info.run_id, [fold for fold in result.folds if spec["model"] != IMPORTED]

@@ -47,13 +47,14 @@ def best_of(
     patience: float = np.inf,
     steps_before: int = 0,
 ) -> Best:
-    """Return the first candidate with the highest value of `select_by` on `vali`.
+    """Return the first candidate with the highest value of `select_by` on `vali`, under the convention of `vali`.
 
     select_by: `map` or `ndcg@k`. callback: called once per step with the values of this step. patience: number of steps
     without improvement after which the training ends. steps_before: number of earlier steps; the first step has the
     number steps_before + 1. Raises GradrankError if `select_by` is not a criterion or the scores are invalid.
     """
-    criteria = {name: Criterion(name, vali.labels, vali.offsets) for name in sorted({*ALWAYS_REPORTED, select_by})}
+    names = sorted({*ALWAYS_REPORTED, select_by})
+    criteria = {name: Criterion(name, vali.labels, vali.offsets, vali.convention) for name in names}
     best, best_value, best_step, step = None, -np.inf, steps_before, steps_before
     for step, candidate in enumerate(candidates, start=steps_before + 1):
         value = _report(callback, step, candidate, vali, criteria, select_by)

@@ -7,11 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
 from gradrank import __version__
+from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import extension_of
 from gradrank.base.files import sha256, write_json
@@ -28,6 +30,7 @@ from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import models, training_modules
 from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
+from gradrank.training.selection import selection_note
 from gradrank.training.test_part_guard import guard_test_part
 
 
@@ -41,13 +44,14 @@ def train(
     pairs: Path | None = None,
     members: Path | None = None,
     code: str = "",
+    convention: Convention = LETOR4,
 ) -> None:
     """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
     fold: number of the fold, from 1. params: parameters of the model. Missing parameters have their defaults.
     seed: seed of the study. pairs: folder of the stored pairs. members: the folder results/<dataset> with the trained
     members, for a model that combines the scores of other models. code: digest of the training code, which is stored in
-    spec.json.
+    spec.json. convention: primary convention of the data set, under which the model is selected.
 
     The job writes model/, scores.parquet (splits train, vali and test), history.parquet, timing.json and, last,
     spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the model cannot be trained on
@@ -57,7 +61,7 @@ def train(
     cls, resolved = resolve(model, params)
     stored = StoredCollection.open(data)
     splits = stored.fold(fold)
-    spec = _specification(model, stored.description, fold, resolved, seed)
+    spec = _specification(model, stored.description, fold, resolved, seed) | {"convention": convention.name}
     stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None
     if stored_pairs is not None:
         spec |= stored_pairs.specification
@@ -68,6 +72,7 @@ def train(
 
     def read(split: str) -> Collection:
         collection = stored.read(splits[split], stored_pairs if split == "train" else None)
+        collection = replace(collection, convention=convention)
         if member_folds:
             return with_member_scores(collection, split, member_folds)
         collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
@@ -135,6 +140,8 @@ def _fit_and_score(
     history = History(f"{spec['dataset']}/{spec['model']}/fold{spec['fold']}")
     with guard_test_part(test_files, spec["model"]):
         parts = {split: read(split) for split in ("train", "vali")}
+        note = selection_note(getattr(params, "select_by", None), parts["vali"])
+        print(f"{history.job}: {note}", file=sys.stderr, flush=True)
         started = time.perf_counter()
         fitted = fit(cls, parts["train"], parts["vali"], params, spec["job_seed"], history)
         seconds = time.perf_counter() - started

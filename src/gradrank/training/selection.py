@@ -1,9 +1,8 @@
 """The criteria for the selection of models on the validation part: MAP and NDCG@k.
 
-The criteria always follow the convention `letor4_expected`, which averages over all orders of equal scores. Therefore
-the convention of the report (`evaluation` in params.yaml) can change without retraining. The order of documents in the
-file can reveal their relevance, but it has no influence on the criteria. A test compares these implementations with the
-metrics of the report.
+The criteria follow the primary convention of the data set, in expectation over all orders of equal scores. The order of
+documents in the file and document ids can reveal their relevance, but they have no influence on the criteria. A test
+compares these implementations with the metrics of the report.
 
 This module uses NumPy only, because importing Numba takes longer than most selections.
 """
@@ -13,7 +12,9 @@ import re
 
 import numpy as np
 
+from gradrank.base.conventions import LETOR4, Convention, selection_label
 from gradrank.base.errors import GradrankError
+from gradrank.data.collection import Collection
 from gradrank.training.score_checks import check_scores
 
 CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # the names that `Criterion` accepts, as a pattern for the parameter `select_by`
@@ -22,12 +23,14 @@ CRITERION = r"^(map|ndcg@[1-9]\d*)$"  # the names that `Criterion` accepts, as a
 class Criterion:
     """`map` or `ndcg@k` on one part of the data. Quantities that do not depend on the scores are computed once."""
 
-    def __init__(self, name: str, labels: np.ndarray, offsets: np.ndarray) -> None:
+    def __init__(self, name: str, labels: np.ndarray, offsets: np.ndarray, convention: Convention = LETOR4) -> None:
         """Create the criterion `name` with (n,) grades and the (q+1,) offsets of the queries.
 
-        Raises GradrankError if `name` is not a criterion.
+        convention: the primary convention of the data set, which is `Collection.convention`. Raises GradrankError if
+        `name` is not a criterion.
         """
         self.cutoff = None if name == "map" else _cutoff(name)
+        self.convention = convention
         self.labels, self.offsets, self.sizes = labels, offsets, np.diff(offsets)
         self.queries = len(self.sizes)
         self.query = np.repeat(np.arange(self.queries), self.sizes)
@@ -39,39 +42,58 @@ class Criterion:
             self.best = self.relevant
         else:
             self.top = np.flatnonzero(self.place < self.cutoff)
-            self.discount = 1.0 / np.log2(np.maximum(self.place[self.top] + 1.0, 2.0))
-            self.best = self._gained(self._gain(labels[self._ranked(labels)[0]]))
+            self.discount = self.discounts(self.place[self.top] + 1)
+            self.best = self._gained(self.gains(labels[self._ranked(labels)[0]]))
 
     def mean(self, scores: np.ndarray) -> float:
-        """Return the mean of the criterion over queries under the convention `letor4_expected`. Higher is better.
+        """Return the mean of the criterion over queries, in expectation over all orders of equal scores.
 
-        Raises InvalidScores if the scores are invalid.
+        Higher is better. The mean is 0 if no query has a value. Raises InvalidScores if the scores are invalid.
         """
-        values = self._values(scores, in_expectation=True)
-        if self.cutoff is not None:
-            values[self.sizes < self.cutoff] = 0.0
-        return math.fsum(values) / max(len(values), 1)
+        return self._mean(self.per_query(scores, in_expectation=True), self.convention.short)
 
-    def per_query(self, scores: np.ndarray) -> np.ndarray:
+    def mean_for_tuning(self, scores: np.ndarray) -> float:
+        """Return the mean by which `gradrank tune` compares configurations.
+
+        There are two differences from `mean`. The value of a query with n < k documents is NDCG@n under every
+        convention. Under `letor4`, documents with equal scores keep the order of the file, because this is how the
+        committed choices of the contest were made.
+        """
+        return self._mean(self.per_query(scores, in_expectation=self.convention != LETOR4), "truncate")
+
+    def per_query(self, scores: np.ndarray, in_expectation: bool = False) -> np.ndarray:
         """Return the (q,) values of AP or NDCG@k, one per query, which AdaRank and coordinate ascent optimise.
 
         There are two differences from `mean`. The value of a query with n < k documents is NDCG@n instead of 0, because
-        a constant cannot guide the training. Documents with equal scores keep the order of the file, as in the
-        published implementations of these methods. Raises InvalidScores if the scores are invalid.
+        a constant cannot guide the training. Unless `in_expectation` is True, documents with equal scores keep the
+        order of the file, as in the published implementations of these methods. Raises InvalidScores if the scores are
+        invalid.
         """
-        return self._values(scores, in_expectation=False)
-
-    def _values(self, scores: np.ndarray, in_expectation: bool) -> np.ndarray:
         scores = check_scores(scores, len(self.labels), "scores for the criterion")
         rows, groups = self._ranked(scores, in_file_order=not in_expectation)
         ranked = self.labels[rows]
         if not in_expectation or len(groups) == len(ranked):
-            gained = self._precisions(ranked) if self.cutoff is None else self._gained(self._gain(ranked))
+            gained = self._precisions(ranked) if self.cutoff is None else self._gained(self.gains(ranked))
         elif self.cutoff is None:
             gained = self._expected_precisions(ranked, groups)
         else:
-            gained = self._gained(_over_groups(self._gain(ranked), groups))
-        return np.divide(gained, self.best, out=np.zeros(self.queries), where=self.best > 0)
+            gained = self._gained(_over_groups(self.gains(ranked), groups))
+        return np.divide(gained, self.best, out=np.full(self.queries, self.convention.empty), where=self.best > 0)
+
+    def gains(self, labels: np.ndarray) -> np.ndarray:
+        """Return the float64 gains of grades."""
+        return np.ldexp(1.0, labels) - 1.0 if self.convention.gain == "exponential" else labels.astype(np.float64)
+
+    def discounts(self, ranks: np.ndarray) -> np.ndarray:
+        """Return the float64 discounts of ranks, which are integers from 1."""
+        return 1.0 / np.log2(ranks + 1.0 if self.convention.discount == "log2" else np.maximum(ranks, 2.0))
+
+    def _mean(self, values: np.ndarray, short: str) -> float:
+        """Return the mean of (q,) values without nan. short: as in Convention. The values may be changed in place."""
+        if self.cutoff is not None and short == "zero":
+            values[(self.sizes < self.cutoff) & ~np.isnan(values)] = 0.0
+        values = values[~np.isnan(values)]
+        return math.fsum(values) / max(len(values), 1)
 
     def _ranked(self, scores: np.ndarray, in_file_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the (n,) row numbers by descending score within each query, and the groups of equal scores.
@@ -118,15 +140,8 @@ class Criterion:
         hits = before + 1.0 + (self.place - first) * slope
         return self._summed(self.query, chance * hits / (self.place + 1.0))
 
-    @staticmethod
-    def _gain(labels: np.ndarray) -> np.ndarray:
-        return np.ldexp(1.0, labels) - 1.0
-
     def _gained(self, gains: np.ndarray) -> np.ndarray:
-        """Return the (q,) values of DCG@min(k, n) for (n,) gains in rank order, query by query.
-
-        The discount is 1 at ranks 1 and 2, and 1/log2(rank) at later ranks.
-        """
+        """Return the (q,) values of DCG@min(k, n) for (n,) gains in rank order, query by query."""
         return self._summed(self.query[self.top], gains[self.top] * self.discount)
 
     def _summed(self, query: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -134,13 +149,31 @@ class Criterion:
         return np.bincount(query, values, self.queries)
 
 
-def measure(criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> float:
-    """Return the mean over queries of `map` or `ndcg@k` under the convention `letor4_expected`. Higher is better.
+def measure(
+    criterion: str, scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, convention: Convention = LETOR4
+) -> float:
+    """Return the mean over queries of `map` or `ndcg@k`, as in `Criterion.mean`. Higher is better.
 
-    scores: (n,). labels: (n,) grades. offsets: (q+1,). Raises GradrankError if `criterion` is not a criterion or the
-    scores are invalid.
+    scores: (n,). The other arguments are those of Criterion. Raises GradrankError if `criterion` is not a criterion or
+    the scores are invalid.
     """
-    return Criterion(criterion, labels, offsets).mean(scores)
+    return Criterion(criterion, labels, offsets, convention).mean(scores)
+
+
+def selection_note(select_by: str | None, vali: Collection) -> str:
+    """Return the text for a log that names the convention of the selection and, if any, the queries without influence.
+
+    select_by: the criterion of the model, or None if the model has none.
+    """
+    note = f"selection under {selection_label(vali.convention.name)}"
+    cutoff = None if select_by in (None, "map") else _cutoff(select_by)
+    short = 0 if cutoff is None else int(np.count_nonzero(np.diff(vali.offsets) < cutoff))
+    if short and vali.convention.short == "zero":
+        note += (
+            f"; NDCG@{cutoff} is 0 for {short:,} of {vali.queries:,} validation queries, because they have fewer than "
+            f"{cutoff} documents"
+        )
+    return note
 
 
 def _over_groups(values: np.ndarray, groups: np.ndarray) -> np.ndarray:

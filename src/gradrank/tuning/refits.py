@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.results import FoldFolder
@@ -25,22 +26,23 @@ def refit(
     seed: int,
     pairs: Path | None = None,
     code: str = "",
+    convention: Convention = LETOR4,
 ) -> None:
     """Train the configurations of `fold`/choice.json on fold `number` of `data`, with seeds 1 to `seeds` per tuner.
 
     Each run is a training job that writes its results below contest.run(tuner, seed). At the end, refits.json is
     written. For each run, refits.json contains the SHA-256 of spec.json. The file spec.json contains the checksums of
     the results. If an earlier call was interrupted, its finished runs are reused only if the choice, the data, the
-    pairs, the seed and `code` are unchanged.
+    pairs, the seed, `code` and the convention are unchanged.
 
     seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored pairs.
-    code: digest of the training code.
+    code: digest of the training code. convention: primary convention of the data set, under which models are selected.
 
     Raises GradrankError if a training job fails.
     """
     choice, dataset = read_choice(fold), StoredCollection.open(data).name
     of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
-    done = _finished_runs(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code]))
+    done = _finished_runs(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code, convention.name]))
     cls = get_model(choice.model)
     for tuner, number_of_seed in runs(choice, seeds):
         root = contest.run(tuner, number_of_seed).dataset(dataset)
@@ -51,7 +53,9 @@ def refit(
         members = root.folder if cls.members(cls.Params(**params)) else None
         stored_pairs = pairs if cls.needs_pairs else None
         job_run_seed = run_seed(seed, tuner, number_of_seed)
-        train(choice.model, data, number, params, job_run_seed, out.folder, stored_pairs, members)
+        train(
+            choice.model, data, number, params, job_run_seed, out.folder, stored_pairs, members, convention=convention
+        )
         done.append(f"{tuner}/{number_of_seed}")
         write_json(fold.unfinished_refits_path, {"made_with": made_with, "done": done})
     trained = refitted(contest, choice, dataset, number, seeds)

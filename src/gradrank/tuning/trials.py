@@ -9,13 +9,13 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.base.files import atomic
@@ -79,7 +79,15 @@ class TrialJob(NamedTuple):
 
 
 def tune(
-    model: str, data: Path, fold: int, plan: Plan, seed: int, out: TunedFold, pairs: Path | None = None, code: str = ""
+    model: str,
+    data: Path,
+    fold: int,
+    plan: Plan,
+    seed: int,
+    out: TunedFold,
+    pairs: Path | None = None,
+    code: str = "",
+    convention: Convention = LETOR4,
 ) -> "pl.DataFrame":
     """Try configurations of `model` on fold `fold` of the stored collection `data`, and return the table of trials.
 
@@ -88,10 +96,11 @@ def tune(
     `configuration` contains the drawn parameters and `params` all parameters, both as JSON. Further columns are the
     `seed` of the training, the validation values, and the `error` of a failed trial.
 
-    If an earlier call was interrupted, its trials are reused only if the data, the seed, the pairs, `plan.among` and
-    `code` are unchanged.
+    If an earlier call was interrupted, its trials are reused only if the data, the seed, the pairs, `plan.among`,
+    `code` and the convention are unchanged.
 
-    seed: the seed of the run. pairs: folder of the stored pairs. code: digest of the training code.
+    seed: the seed of the run. pairs: folder of the stored pairs. code: digest of the training code. convention: primary
+    convention of the data set, under which the configurations are compared and the models are selected.
 
     Raises GradrankError if the fold does not exist, packages or members are missing, or every configuration fails.
     """
@@ -104,13 +113,16 @@ def tune(
         )
     splits = stored.fold(fold)
     stored_pairs = stored.pairs(pairs) if pairs else None
-    parts = {split: _read(stored, splits[split], split, cls, stored_pairs) for split in ("train", "vali")}
+    parts = {
+        split: replace(_read(stored, splits[split], split, cls, stored_pairs), convention=convention)
+        for split in ("train", "vali")
+    }
     members = MemberScores(out, plan.among, parts) if plan.among else None
     test_files = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
     tested = [path for path in test_files if path.is_file()]
     job = TrialJob(cls, stored.name, fold, seed, plan, parts, members, tested, out)
     pair_settings = stored_pairs.specification if stored_pairs else {}
-    made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings])
+    made_with = json.dumps([model, stored.source_sha256, fold, seed, plan.among, code, pair_settings, convention.name])
     rows = list(_trials(job, made_with))
     if all(row["error"] for row in rows):
         raise GradrankError(
@@ -192,11 +204,8 @@ def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int,
 
 
 def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
-    """Return the mean of a measure over the validation queries, under the convention `letor4`.
-
-    There is one difference from this convention: NDCG@k of a query with n < k documents is NDCG@n instead of 0.
-    """
-    return fsum(Criterion(measure, vali.labels, vali.offsets).per_query(scores)) / max(vali.queries, 1)
+    """Return the mean of a measure over the validation queries, as in `Criterion.mean_for_tuning`."""
+    return Criterion(measure, vali.labels, vali.offsets, vali.convention).mean_for_tuning(scores)
 
 
 def _silent(step: int, **values: float) -> None:

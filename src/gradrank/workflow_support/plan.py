@@ -7,6 +7,7 @@ strings relative to the working folder, as in Snakemake. Stamps are the checksum
 import json
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from gradrank.config.datasets import OwnDataParams, SyntheticParams
 from gradrank.config.params import RunSettings
 from gradrank.data.layout import find_layout
 from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.score_file_pattern import score_files
 from gradrank.provenance.code import job_code, page_code, training_code
 from gradrank.provenance.settings import dataset_settings, short_digest, study_settings
@@ -121,6 +123,11 @@ class Plan:
         return f"--given {shlex.quote(given[0])}" if given else f"--ties {self.settings.pairs.ties}"
 
     # Training and evaluation
+
+    def convention_definition(self, dataset: str) -> str:
+        """Return the choices of the primary convention of a data set, as JSON, without its name and description."""
+        choices = asdict(CONVENTIONS[self.settings.convention(dataset)])
+        return as_json({key: value for key, value in choices.items() if key not in ("name", "summary")})
 
     def fold_folder(self, number: int, seed: int) -> str:
         """Return the folder of a fold, relative to the folder of its method.

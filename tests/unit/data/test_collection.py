@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gradrank.base.conventions import Convention
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import PER_QUERY, PER_ROW, Collection
 from gradrank.data.pair_files import write_pairs
@@ -140,6 +141,7 @@ class Extended(Collection):
 
 def extended(collection: Collection) -> Extended:
     own = {declared.name: getattr(collection, declared.name) for declared in fields(collection)}
+    own["convention"] = Convention("toy", "made up", gain="linear")
     return Extended(**own, prices=collection.features.sum(axis=1), topics=collection.qids * 7)
 
 
@@ -150,6 +152,7 @@ def test_take_reorders_the_documents_of_each_query_in_every_field(stored):
     assert taken.features.tolist() == data.features[rows].tolist() != data.features.tolist()
     assert taken.labels.tolist() == data.labels[rows].tolist()
     assert taken.prices.tolist() == taken.features.sum(axis=1).tolist()
+    assert taken.convention.name == "toy"
     for name in ("offsets", "qids", "topics"):
         assert getattr(taken, name).tolist() == getattr(data, name).tolist()
 
@@ -174,6 +177,7 @@ def test_select_queries_selects_from_every_field(stored, tmp_path):
     assert (
         some.prices.tolist() == some.features.sum(axis=1).tolist() and some.topics.tolist() == (7 * some.qids).tolist()
     )
+    assert some.convention.name == "toy"
     assert np.diff(some.offsets).tolist() == np.diff(data.offsets)[chosen].tolist() and some.offsets.dtype == np.int64
     fresh = crucial_pairs(some.labels, some.offsets, ties=True)
     assert some.pairs.better.tolist() == fresh.better.tolist() and some.pairs.target.tolist() == fresh.target.tolist()

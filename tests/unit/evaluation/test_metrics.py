@@ -12,7 +12,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute
-from gradrank.training.selection import Criterion, measure
+from gradrank.training.selection import Criterion
 from registered_metrics import metric_names
 
 NAMES = metric_names()
@@ -247,12 +247,10 @@ def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
 
 @settings(max_examples=100, deadline=None)
 @given(data=rankings())
-def test_selection_agrees_with_letor4(data):
-    """The selection criterion takes ties in expectation; the values per query in training take the file order."""
+def test_the_values_per_query_that_training_maximises(data):
+    """Unlike the criterion of the selection, they take the file order, and NDCG@n in short queries."""
     scores, labels, offsets = data
     names = ["map", "ndcg@1", "ndcg@3", "ndcg@10"]
-    for name, values in compute(names, scores, labels, offsets, "letor4_expected").items():
-        assert measure(name, scores, labels, offsets) == pytest.approx(values.mean(), abs=1e-14)
     for name, values in compute(names, scores, labels, offsets, resolve("letor4", short="truncate")).items():
         np.testing.assert_allclose(Criterion(name, labels, offsets).per_query(scores), values, atol=1e-15)
 

@@ -52,7 +52,8 @@ def data(stored):
 
 
 def fitted(method: str, data, seed: int = 1, **arguments) -> Ranker:
-    return Ranker(method, random_state=seed, **FAST[method]).fit(data[0], data[1], qid=data[2], **arguments)
+    ranker = Ranker(method, random_state=seed, convention="letor4", **FAST[method])
+    return ranker.fit(data[0], data[1], qid=data[2], **arguments)
 
 
 @pytest.mark.parametrize("method", FAST)
@@ -121,13 +122,16 @@ def test_score_is_the_mean_ndcg_at_10_of_the_textbook(data):
     from sklearn.metrics import ndcg_score
 
     X, y, qid = data
-    ranker = fitted("ranksvm", data)
+    ranker = Ranker("ranksvm", random_state=1, **FAST["ranksvm"]).fit(X, y, qid=qid)
     scores = ranker.predict(X)
     values = [
         ndcg_score([2.0 ** y[qid == q] - 1], [scores[qid == q]], k=10) if y[qid == q].any() else 0.0
         for q in np.unique(qid)
     ]
     assert ranker.score(X, y, qid=qid) == pytest.approx(np.mean(values), abs=1e-12)
+    for convention in ("letor4", "lightgbm_expected"):
+        means = gradrank.evaluate(y, scores, qid=qid, metrics="ndcg@10", convention=convention).means["mean"]
+        assert ranker.set_params(convention=convention).score(X, y, qid=qid) == pytest.approx(means[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["lambdamart", "attention_lambdaloss"])

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gradrank
 from gradrank.evaluation.short_lists import short_lists
 from made_collection import store_halves
 
@@ -27,6 +29,18 @@ def test_queries_that_are_0_for_their_length_alone(data):
         ("letor3", "p@5"): 2,
     }
     assert found["letor4", "ndcg@5"]["of"] == 4 and found["letor4", "ndcg@5"]["share"] == 0.5
+
+
+def test_results_say_how_many_queries_are_0_for_their_length_alone():
+    y, qid = [1, 0, 1, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], [1] * 2 + [2] * 4 + [3] * 4 + [4] * 6
+    scores = np.arange(16.0)
+    result = gradrank.evaluate(y, scores, qid=qid, metrics=METRICS, convention="letor4")
+    compared = gradrank.compare({"a": scores, "b": -scores}, y, qid=qid, metric="ndcg@5", convention="letor4")
+    for each in (result, compared):
+        for text in (repr(each), each._repr_html_(), each.to_markdown(), each.to_latex()):
+            assert "NDCG@5 for 2 of 4 queries" in " ".join(text.split())
+    assert "NDCG@3 for 1, " in result.note and "P@5" not in result.note
+    assert not gradrank.evaluate(y, scores, qid=qid, metrics=METRICS).note
 
 
 def test_the_textbook_gives_no_such_zeros(data):

@@ -93,10 +93,10 @@ def test_metrics_are_means_under_the_primary_convention(store):
 
 def test_curves_have_at_most_40_points(store):
     (run,) = all_runs(store)["baseline"]
-    points = client(store).get_metric_history(run.info.run_id, "fold2/vali_map")
+    points = client(store).get_metric_history(run.info.run_id, "fold2/selection_map")
     assert len(points) == 40 and [points[0].step, points[-1].step] == [1, STEPS]
     assert all(point.value == 2 / point.step for point in points)
-    points = client(store).get_metric_history(run.info.run_id, "fold2/vali_ndcg_at_10")
+    points = client(store).get_metric_history(run.info.run_id, "fold2/selection_ndcg_at_10")
     assert [(point.step, point.value) for point in points] == [(50, 2 / 50), (100, 2 / 100)]
 
 

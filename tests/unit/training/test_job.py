@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,14 +11,20 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
+from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import read_stamp
 from gradrank.base.validation import read_params
+from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
+from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.rankings.evaluation import evaluate
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.job import train
 from gradrank.training.seeds import job_seed
+from gradrank.training.selection import selection_note
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +46,30 @@ def test_folder_holds_scores_of_every_row_and_its_specification(data, tmp_path):
     assert 0 < timing["fit_seconds"] <= timing["seconds"] and timing["peak_memory_mb"] > 10
     assert 0 < timing["score_seconds"] < timing["seconds"] and timing["scored_documents"] == 40
     assert timing["model_bytes"] == sum(path.stat().st_size for path in (tmp_path / "fold2/model").iterdir())
+
+
+def test_the_model_is_selected_under_the_given_convention(data, tmp_path, capsys):
+    """The history has the criterion, and the log and spec.json name the convention."""
+    stored = StoredCollection.open(data)
+    vali = stored.read(stored.fold(1)["vali"])
+    query = np.repeat(np.arange(vali.queries), np.diff(vali.offsets))
+    for name in ("letor4", "standard", "trec"):
+        train("lambdamart", data, 1, {"rounds": 3}, 7, tmp_path / name, convention=CONVENTIONS[name])
+        fold = FoldFolder(tmp_path / name)
+        assert fold.spec()["convention"] == name
+        assert f"{name}, ties in expectation" in capsys.readouterr().err
+        expected = CONVENTIONS[f"{name}_expected"]
+        result = evaluate(vali.labels, fold.scores("vali"), qid=query, metrics="ndcg@10", convention=expected)
+        assert fold.history()["vali_ndcg@10"].max() == pytest.approx(result.means["mean"][0], abs=1e-12)
+
+
+def test_the_log_counts_the_queries_without_influence():
+    sizes = np.array([12, 9, 3, 10])
+    offsets = np.r_[0, np.cumsum(sizes)]
+    part = Collection(np.zeros((34, 1), np.float32), np.ones(34, np.int32), offsets, np.arange(4))
+    assert "2 of 4" in selection_note("ndcg@10", part) and " of 4" not in selection_note("map", part)
+    part = replace(part, convention=CONVENTIONS["standard"])
+    assert " of 4" not in selection_note("ndcg@10", part)
 
 
 def test_failure_leaves_no_finished_folder(data, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -11,9 +12,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError, InputError, nearest
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
+from gradrank.evaluation.conventions import resolve as resolve_convention
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -32,7 +35,9 @@ from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
 
-METRIC, CONVENTION = "ndcg@10", "standard"  # the measure that `score` returns
+METRIC = "ndcg@10"  # the measure that `score` returns
+# The parameters of the estimator that are not parameters of the method, with their defaults.
+OWN: dict[str, Any] = {"method": "lambdamart", "random_state": None, "n_jobs": None, "convention": "standard"}
 
 
 class Ranker(BaseEstimator):
@@ -48,6 +53,10 @@ class Ranker(BaseEstimator):
     n_jobs
         The number of threads for training and scoring. None means 1, and -1 means the number of processors. The last
         digits of the scores can depend on the number of threads.
+    convention
+        The name of the convention of `score` and of the selection on validation data, for example of the number of
+        trees. The selection takes the mean over all orders of equal scores. The default is that of `gradrank.evaluate`.
+        A training job of the workflow uses the convention in its spec.json. `gradrank.conventions()` lists the names.
     **params
         Parameters of the method. Parameters that are not given have their defaults. `gradrank.models("lambdamart")`
         lists them.
@@ -95,18 +104,19 @@ class Ranker(BaseEstimator):
         *,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        convention: str = "standard",
         **params: Any,
     ) -> None:
         _check_names(method, params)
         self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.convention = convention
         self._method_params = params
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters: method, random_state, n_jobs, and those of the method, including defaults."""
-        first = {"method": self.method, "random_state": self.random_state, "n_jobs": self.n_jobs}
-        return first | self._defaults() | self._method_params
+        """Return all parameters: those of the estimator, and those of the method, including defaults."""
+        return {name: getattr(self, name) for name in OWN} | self._defaults() | self._method_params
 
     def _defaults(self) -> dict[str, Any]:
         """Return the defaults of the parameters of the method."""
@@ -118,7 +128,7 @@ class Ranker(BaseEstimator):
 
         If the method changes, parameters of the new method that are not given have their defaults.
         """
-        first = {name: params.pop(name) for name in ("method", "random_state", "n_jobs") if name in params}
+        first = {name: params.pop(name) for name in OWN if name in params}
         method = first.get("method", self.method)
         changed = self._method_params | params if method == self.method else params
         _check_names(method, changed)
@@ -128,7 +138,7 @@ class Ranker(BaseEstimator):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        defaults = {"method": self.method, "random_state": None, "n_jobs": None} | self._defaults()
+        defaults = OWN | {"method": self.method} | self._defaults()
         params = self.get_params().items()
         shown = {name: value for name, value in params if repr(value) != repr(defaults[name])}
         text = ", ".join([repr(self.method), *(f"{name}={value!r}" for name, value in shown.items())])
@@ -166,6 +176,7 @@ class Ranker(BaseEstimator):
             If an argument is invalid, or if the method cannot be trained on the data.
         """
         with input_errors():
+            convention = resolve_convention(self.convention)
             cls, params = resolve(self.method, {name: _plain(value) for name, value in self._method_params.items()})
             if members := cls.members(params):
                 raise GradrankError(
@@ -183,6 +194,7 @@ class Ranker(BaseEstimator):
             else:
                 parts = [train.collection, reader.validation(eval_set)]
                 held_out = train.qids[:0]
+            parts = [replace(part, convention=convention) for part in parts]
             history = History(self.method, every_seconds=np.inf)
             with use_threads(self._threads()):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
@@ -194,7 +206,7 @@ class Ranker(BaseEstimator):
         """Return the entries of a training job's spec.json that also apply to data given as arrays."""
         spec = {"model": self.method, "params": params.model_dump(mode="json"), "features": self.n_features_in_}
         spec |= {"names": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
-        return spec | {"missing": "keep", "seed": seed, "job_seed": seed}
+        return spec | {"missing": "keep", "seed": seed, "job_seed": seed, "convention": self.convention}
 
     def predict(self, X: Any, *, qid: Any = None) -> np.ndarray:
         """Return (n,) float64 scores in the order of the rows. A higher score means a better rank in the query.
@@ -230,10 +242,10 @@ class Ranker(BaseEstimator):
             return scores
 
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean NDCG@10 over queries under the convention `standard`.
+        """Return the mean NDCG@10 over queries under the convention of the estimator.
 
-        The convention has the gain 2^y - 1 and the discount 1/log2(rank + 1). A query without relevant documents has
-        the value 0. Equal scores are ranked in the order of the rows. Other measures:
+        The default convention, `standard`, has the gain 2^y - 1 and the discount 1/log2(rank + 1). A query without
+        relevant documents has the value 0. Equal scores are ranked in the order of the rows. Other measures:
         `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
 
         X, y, qid: as in `fit`. sample_weight: (n,) weights, equal within each query. The mean over queries is weighted
@@ -243,7 +255,7 @@ class Ranker(BaseEstimator):
         with input_errors():
             data = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid, sample_weight).collection
             scores = self._scored(data.features, data.offsets)
-            values = compute([METRIC], scores, data.labels, data.offsets, CONVENTION)[METRIC]
+            values = compute([METRIC], scores, data.labels, data.offsets, self.convention)[METRIC]
             return float(np.average(values, weights=query_weights(data)))
 
     def save(self, folder: Path | str) -> None:
@@ -271,7 +283,8 @@ class Ranker(BaseEstimator):
         spec = fold.spec
         params = get_model(spec["model"]).Params(**spec.get("params", {}))  # tuples, which JSON stores as lists
         values = {name: getattr(params, name) for name in spec.get("params", {})}
-        ranker = cls(spec["model"], random_state=spec.get("job_seed"), **values)
+        own = {"random_state": spec.get("job_seed"), "convention": selection_convention(spec)}
+        ranker = cls(spec["model"], **own, **values)
         ranker.fold_, ranker.seed_ = fold, spec.get("job_seed")
         ranker.history_ = files.history() if files.history_path.is_file() else History(ranker.method).frame()
         ranker.n_features_in_, ranker.held_out_qid_ = fold.schema.width, np.array([])

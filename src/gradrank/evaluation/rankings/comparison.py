@@ -56,7 +56,7 @@ class Comparison(Result):
     `p_equivalence_corrected` (without a correction, `p_equivalence`) is below .05. An undefined value is null.
 
     family: description of the comparisons for which p values are corrected. metric, convention, test, correction,
-    margin: as given to `compare`.
+    margin: as given to `compare`. note: the text about queries with the value 0 due to few documents; may be empty.
     """
 
     table: pl.DataFrame
@@ -66,6 +66,7 @@ class Comparison(Result):
     test: Test
     correction: Literal["holm"] | None
     margin: float | None
+    note: str = ""
 
     def sections(self) -> list[Section]:
         """Return the table of the comparisons."""
@@ -101,7 +102,7 @@ class Comparison(Result):
             columns["p (equivalence)"] = [p_value(row[key]) for row in rows]
             columns["equivalent"] = ["yes" if row["equivalent"] else "no" for row in rows]
         lines = [list(line) for line in zip(*columns.values(), strict=True)]
-        return [section(caption, list(columns), 2, lines, "comparison")]
+        return [section(caption, list(columns), 2, lines, "comparison", self.note)]
 
 
 def compare(
@@ -157,9 +158,9 @@ def compare(
     pairs = _pairs(rankings, baseline)
     _check_choices(test, correction, margin, seed)
     name, resolved = metric_name(metric), resolve(convention)
-    values = _values(rankings, judged(y, qid, docid), name, resolved)
+    values, note = _values(rankings, judged(y, qid, docid), name, resolved)
     table = _table(values, pairs, _test_function(test, seed), correction, margin)
-    return Comparison(table, _family(values, pairs, baseline), name, resolved, test, correction, margin)
+    return Comparison(table, _family(values, pairs, baseline), name, resolved, test, correction, margin, note)
 
 
 def _pairs(rankings: Mapping[str, Any], baseline: str | None) -> list[tuple[str, str]]:
@@ -205,13 +206,14 @@ def _family(names: Collection[str], pairs: Sequence[tuple[str, str]], baseline: 
 
 def _values(
     rankings: Mapping[str, Any], judgements: Judged, metric: str, convention: Convention
-) -> dict[str, np.ndarray]:
-    """Return a dict with the (q,) values of each ranking; nan where the metric is undefined."""
-    values = {}
+) -> tuple[dict[str, np.ndarray], str]:
+    """Return a dict with the (q,) values of each ranking, nan where the metric is undefined, and the note on zeros."""
+    values, note = {}, ""
     for name, scores in rankings.items():
-        table = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
+        table, of_ranking = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
         values[name] = table[metric].fill_null(np.nan).to_numpy()
-    return values
+        note = note or of_ranking
+    return values, note
 
 
 def _table(

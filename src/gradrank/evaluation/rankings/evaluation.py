@@ -15,6 +15,7 @@ from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.inputs import Judged, judged, ranking
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.short_lists import short_lists_note, zeros_of_short_lists
 from gradrank.evaluation.statistics import mean_interval
 
 
@@ -26,12 +27,13 @@ class Evaluation(Result):
 
     per_query: frame with one row per query. The columns are `qid` and one per metric. The queries have the order of
     their first rows. Undefined values are null. convention: the choices of the evaluation program. confidence:
-    confidence level of the intervals.
+    confidence level of the intervals. note: the text about queries with the value 0 due to few documents; may be empty.
     """
 
     per_query: pl.DataFrame
     convention: Convention
     confidence: float
+    note: str = ""
 
     @cached_property
     def means(self) -> pl.DataFrame:
@@ -57,7 +59,7 @@ class Evaluation(Result):
             [metric_label(row["metric"]), *map(number, (row["mean"], row["low"], row["high"])), f"{row['queries']:,}"]
             for row in self.means.to_dicts()
         ]
-        return [section(caption, ["metric", "mean", "low", "high", "queries"], 1, lines, "evaluation")]
+        return [section(caption, ["metric", "mean", "low", "high", "queries"], 1, lines, "evaluation", self.note)]
 
 
 def evaluate(
@@ -115,23 +117,25 @@ def evaluate(
     >>> result.means["mean"].round(4).to_list()
     [0.2934, 0.2917]
     """
-    names = _names(metrics)
-    resolved = resolve(convention)
+    names, resolved = _names(metrics), resolve(convention)
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
-    return Evaluation(values_per_query(judged(y, qid, docid), scores, "scores", resolved, names), resolved, confidence)
+    table, note = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
+    return Evaluation(table, resolved, confidence, note)
 
 
 def values_per_query(
     judged: Judged, scores: Any, name: str, convention: Convention, metrics: Sequence[str]
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, str]:
     """Return one row per query: `qid`, and one column per metric in gradrank's own spelling.
 
-    name: name of the scores in error messages.
+    The second value is the result of `short_lists_note`. name: name of the scores in error messages.
     """
     judgements, values, ranked = ranking(judged, scores, name)
     table = query_table(judgements, values, convention, metrics, ranked)
-    return table.select(pl.Series("qid", judgements.ids), *metrics)
+    zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
+    note = short_lists_note(zeros, len(table), convention.name)
+    return table.select(pl.Series("qid", judgements.ids), *metrics), note
 
 
 def _names(metrics: Iterable[str] | str) -> list[str]:

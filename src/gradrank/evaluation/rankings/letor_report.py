@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from gradrank.evaluation.conventions import Convention
 from gradrank.evaluation.rankings.evaluation import evaluate
 
@@ -18,7 +20,11 @@ def letor_report(y: Any, scores: Path | str, convention: str | Convention = "let
 
     The arguments and errors are those of `evaluate`.
     """
-    values = evaluate(y, scores, metrics=LETOR_METRICS, convention=convention).per_query
+    return letor_tables(evaluate(y, scores, metrics=LETOR_METRICS, convention=convention).per_query)
+
+
+def letor_tables(values: pl.DataFrame) -> str:
+    """Return the two tables of `letor_report` from the values per query of all LETOR_METRICS."""
     lines = []
     for table in LETOR_TABLES:
         means = (f"{values[name].mean():.4f}" for name in table.values())

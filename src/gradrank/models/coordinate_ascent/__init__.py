@@ -52,7 +52,7 @@ def climb(
     """
     from gradrank.models.coordinate_ascent.line_search import means_along
 
-    criterion = Criterion(params.measure, train.labels, train.offsets)
+    criterion = Criterion(params.measure, train.labels, train.offsets, train.convention)
     steps = params.first_step * 2.0 ** np.arange(params.steps)
     moves = np.concatenate([steps, -steps])
     scores = (weights[:, None] * columns).sum(axis=0)

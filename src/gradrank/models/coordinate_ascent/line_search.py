@@ -14,9 +14,8 @@ def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, mo
     """
     if criterion.cutoff is None:
         return np.array([criterion.per_query(scores + move * column).mean() for move in moves])
-    ranks = np.arange(1, criterion.cutoff + 1)
-    discount = 1.0 / np.log2(np.maximum(ranks, 2))
-    gain = np.ldexp(1.0, criterion.labels) - 1.0
+    discount = criterion.discounts(np.arange(1, criterion.cutoff + 1))
+    gain = criterion.gains(criterion.labels)
     ranked = order(scores, criterion.offsets)
     values = _ndcg_along(scores, column, moves, ranked, gain, discount, criterion.best, criterion.offsets)
     return values.mean(axis=1)

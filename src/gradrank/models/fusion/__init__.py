@@ -95,8 +95,8 @@ class Fusion(Model[P]):
     def reported(cls, weights: np.ndarray, vali: Collection, callback: Callback) -> np.ndarray:
         """Report the validation measures of the fusion with `weights` to `callback`, and return `weights`."""
         scores = cls.added(vali.features, weights)
-        criteria = ("map", "ndcg@10")
-        callback(1, **{f"vali_{name}": measure(name, scores, vali.labels, vali.offsets) for name in criteria})
+        part = vali.labels, vali.offsets, vali.convention
+        callback(1, **{f"vali_{name}": measure(name, scores, *part) for name in ("map", "ndcg@10")})
         return weights
 
     @staticmethod
@@ -209,8 +209,8 @@ class WeightedCombSUM(Fusion[WeightedCombSUMParams]):
 
     @classmethod
     def weigh(cls, vali: Collection, params: WeightedCombSUMParams, callback: Callback) -> np.ndarray:
-        columns = vali.features.T
-        values = np.array([measure(params.select_by, column, vali.labels, vali.offsets) for column in columns])
+        part = vali.labels, vali.offsets, vali.convention
+        values = np.array([measure(params.select_by, column, *part) for column in vali.features.T])
         best = values.max()
         weights = (values / best) ** params.power if best > 0.0 else np.ones(len(values))
         return cls.reported(weights, vali, callback)

@@ -59,5 +59,6 @@ def _path(learned_on: Collection, strengths: Sequence[float]) -> list[np.ndarray
 
 
 def _report(callback: Callback, step: int, held_out: Collection, l2: float, cost: float, scores: np.ndarray) -> None:
-    values = {name: measure(name, scores, held_out.labels, held_out.offsets) for name in ("map", "ndcg@10")}
+    part = held_out.labels, held_out.offsets, held_out.convention
+    values = {name: measure(name, scores, *part) for name in ("map", "ndcg@10")}
     callback(step, l2=l2, vali_loss=cost, **{f"vali_{name}": value for name, value in values.items()})

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from gradrank.base.conventions import selection_convention, selection_label
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import ReportedFold
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
+from gradrank.training.selection import CRITERION
 
 WIDTH, LEFT, RIGHT = 280, 40, 272
 MEASURE = Frame(LEFT, RIGHT, top=8, bottom=104)
@@ -55,7 +57,7 @@ def learning_curves(model: str, folds: list[ReportedFold]) -> Curves | None:
     lowest = LOSS if loss else MEASURE
     parts += lowest.x_axis(across, across.ticks(5, least=1))
     parts.append(svg.element("text", "step", x=0, y=lowest.bottom + 13, class_="tick"))
-    measure = _words(shown) + ("; below: training loss" if loss else "")
+    measure = _words(shown, selection_convention(first[0].spec)) + ("; below: training loss" if loss else "")
     values = _mean(lines, shown)
     label = f"{model}: {measure} over {len(steps):,} steps of {len(lines)} folds"
     if values:
@@ -99,10 +101,14 @@ def _mean(lines: Lines, name: str) -> list[tuple[float, float]]:
     ]
 
 
-def _words(name: str) -> str:
-    """Return the text for a column, such as `validation NDCG@10` for `vali_ndcg@10`."""
+def _words(name: str, convention: str) -> str:
+    """Return the text for a column, such as `validation NDCG@10 (letor4, ties in expectation)` for `vali_ndcg@10`.
+
+    convention: the convention under which the model was selected.
+    """
     part, _, rest = name.partition("_")
     if part not in ("vali", "train") or not rest:
         return name
     measure = rest.replace("_", " ") if re.fullmatch("loss|error|cost", rest) else metric_label(rest)
-    return f"{'validation' if part == 'vali' else 'training'} {measure}"
+    text = f"{'validation' if part == 'vali' else 'training'} {measure}"
+    return f"{text} ({selection_label(convention)})" if re.fullmatch(CRITERION, rest) else text
