@@ -18,6 +18,7 @@ from gradrank.cli.options import (
     ParamsFile,
     Query,
     ResultsFolder,
+    Weight,
     example,
     run_settings,
 )
@@ -37,13 +38,22 @@ def inspect(
     header: Header = True,
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
+    weight: Weight = None,
 ) -> None:
     """Print how gradrank understands each column: role, type, range and missing values. Nothing is written."""
     from gradrank.data.inspect import inspect as run
     from gradrank.data.tables.roles import Columns
 
     columns = Columns(
-        query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
+        query,
+        label,
+        docid,
+        tuple(ignore or ()),
+        tuple(keep or ()),
+        header,
+        group_rows,
+        tuple(grade_edges or ()),
+        weight,
     )
     for line in run(path, columns, features):
         typer.echo(line)

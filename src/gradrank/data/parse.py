@@ -21,6 +21,8 @@ These keys are present only if they apply:
 - `missing_values`: the number of rows without a value per feature, if missing values are kept;
 - `names`: the feature names of a table;
 - `columns`: the declared columns of a table;
+- `uneven_weights`: the id of the first query whose documents have different weights;
+- `normalise`: the normalisation of the features (data/normalisation.py), which is applied when parts are read;
 - `sparse`: true if rows of text may leave features out.
 """
 
@@ -42,13 +44,15 @@ from gradrank.data.description import ColumnRanges, column_ranges, describe_role
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.leakage import Contents, query_digests, shared_queries
 from gradrank.data.memory import check_memory
+from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix, read_collection
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
-from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead, schema
+from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
 from gradrank.data.text.rows import Missing
 from gradrank.data.text.text_file import TextFile
+from gradrank.data.weights import check_training_weights, uneven_query
 
 
 class Part(NamedTuple):
@@ -66,6 +70,7 @@ def parse(
     features: int | None = None,
     columns: Columns = Columns(),  # noqa: B008 - frozen
     missing: Missing | None = None,
+    normalise: Normalise = "none",
 ) -> dict[str, Any]:
     """Write the collection at `path` into the folder `out`: part1.parquet and so on, and collection.json.
 
@@ -86,6 +91,8 @@ def parse(
         The declared columns of a table.
     missing
         The replacement of missing values (see `Missing`). None means `least` for text, and `keep` for tables.
+    normalise
+        The normalisation of the features. The Parquet files contain the features without normalisation.
 
     Returns
     -------
@@ -102,6 +109,7 @@ def parse(
         reading, sources = _read(layout, files, columns, features, missing, out.parent)
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), reading.width)
         parts = _parts(layout, sources, seed)
+        check_training_weights(parts, layout.folds)
         contents: dict[int, Contents] = {}
         writers = {number: partial(_write, part, reading, contents, number) for number, part in parts.items()}
         shared: list[str] = []
@@ -111,6 +119,8 @@ def parse(
     notes = [*([layout.note] if layout.note else []), *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": reading.names}
     optional |= {"columns": columns.declared(), "sparse": reading.sparse}
+    optional |= {"uneven_weights": uneven_query(sources.values())}
+    optional |= {"normalise": None if normalise == "none" else normalise}
     optional["division"] = _division(sources.values(), parts) if layout.slots else None
     if reading.missing == "keep":
         counts = dict(zip(ranges.names, ranges.missing.astype(int).tolist(), strict=True))
@@ -255,7 +265,7 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
     # The file is opened here and not by Polars. After an error, the file is removed, and the threads of Polars might
     # create it again.
     with path.open("wb") as file:
-        lazy_frame(schema(reading.width, source.names is not None), frames).sink_parquet(
+        lazy_frame(reading.schema(source), frames).sink_parquet(
             file,
             compression="lz4",  # compared with zstd: 25% more bytes, 25% less writing time, 50% less reading time
             statistics=False,

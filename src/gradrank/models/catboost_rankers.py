@@ -50,6 +50,7 @@ class YetiRank(Model[CatBoostParams]):
     space: ClassVar[Mapping[str, Dimension]] = TREES
     published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # the defaults of CatBoost
     takes_missing = True
+    uses_weights = "queries"
     requires = ("catboost",)
     extra = "catboost"
     loss: ClassVar[str] = "YetiRank"
@@ -86,7 +87,7 @@ class YetiRank(Model[CatBoostParams]):
                 "logging_level": "Silent",
             }
         )
-        pool = catboost.Pool(train.features, train.labels, group_id=train.query_of_row)
+        pool = catboost.Pool(train.features, train.labels, group_id=train.query_of_row, group_weight=train.weights)
         try:
             trees.fit(pool)
         except catboost.CatBoostError as error:
