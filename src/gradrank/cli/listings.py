@@ -36,13 +36,14 @@ def list_models(name: str | None) -> None:
             cells = row["name"], str(row["year"] or ""), row["summary"], _accepts(row), _needs(row)
             table.add_row(*map(escape, cells))  # rich would read [extra] as markup
     console.print(table)
-    console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
+    console.print("\naccepts: NaN is a missing value; weights are those of documents, query weights those of queries.")
+    console.print("`gradrank models NAME` lists a model's parameters, their defaults and sources.")
 
 
 def _accepts(row: Mapping[str, Any]) -> str:
     """Return the optional properties of data that a model accepts, as text."""
     weights = {"documents": "weights", "queries": "query weights"}
-    accepted = ["missing values" if row["takes_missing"] else "", weights.get(row["uses_weights"], "")]
+    accepted = ["NaN" if row["takes_missing"] else "", weights.get(row["uses_weights"], "")]
     return ", ".join(filter(None, accepted))
 
 

@@ -149,6 +149,7 @@ class StochasticRank(YetiRank):
     Params = StochasticRankParams
     summary = "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
     loss = "StochasticRank"
+    uses_weights = None  # with CatBoost 1.2.10, queries of weight 1e-6 influence these trees as much as the others
     space: ClassVar[Mapping[str, Dimension]] = TREES | {
         "sigma": LogUniform(0.1, 10.0, "a decade on either side of CatBoost's default"),
         "top": Choice((5, 10, 30), "the usual cutoffs of NDCG"),

@@ -40,13 +40,14 @@ def check_weights(cls: type[Model], uneven: object = None, where: str = "") -> N
     if cls.uses_weights is None:
         capable = ", ".join(name for name, model in models().items() if model.uses_weights)
         raise GradrankError(
-            f"{where}{cls.name}: does not use weights. Fix: train without weights, or choose models that use them: {capable}"
+            f"{where}{cls.name}: does not use weights. Fix: train without weights, or choose models that use them: "
+            f"{capable}"
         )
     if uneven is not None and cls.uses_weights == "queries":
         capable = ", ".join(name for name, model in models().items() if model.uses_weights == "documents")
         raise GradrankError(
-            f"{where}{cls.name}: query {uneven} has documents of different weights, but this model uses one weight per query. "
-            "Fix: give all documents of a query the same weight, or choose models that use weights of documents: "
+            f"{where}{cls.name}: query {uneven} has documents of different weights, but this model uses one weight per "
+            "query. Fix: give all documents of a query the same weight, or choose models for weights of documents: "
             f"{capable}"
         )
 

@@ -207,7 +207,7 @@ def test_weights_are_used_or_refused(data):
     )
     for method in ("prank", "rankprop"):
         with pytest.raises(GradrankError, match="weights"):
-            fitted(method, data, sample_weight=weights)
+            Ranker(method).fit(X, y, qid=qid, sample_weight=weights)
     assert not np.array_equal(
         fitted("ranksvm", data, sample_weight=weights).predict(X), fitted("ranksvm", data).predict(X)
     )
