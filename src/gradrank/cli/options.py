@@ -37,13 +37,19 @@ ScoresForm = Literal["letor", "trec"]
 PairedTest = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
 Ties = Literal["omit", "half"]
 Missing = Literal["least", "mean", "zero", "keep"]
-Normalise = Literal["query", "global", "none"]
 
 # Names of columns in a table (Parquet, CSV or TSV). Text formats have fixed columns, so these options do not apply.
 # Without a header, the name of a column is its number.
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
+Normalise = Annotated[
+    Literal["query", "global", "none"],
+    typer.Option(
+        help="Normalisation of the features. query: to [0, 1] within each query, as in LETOR. global: by mean and "
+        "deviation of the training part of each fold."
+    ),
+]
 Weight = Annotated[str | None, typer.Option(help="Column of weights, if the input is a table. Training uses them.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to leave out. Repeat it for several.")]
 Keep = Annotated[

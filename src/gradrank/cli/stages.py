@@ -98,13 +98,7 @@ def parse(
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
     weight: Weight = None,
-    normalise: Annotated[
-        Normalise,
-        typer.Option(
-            help="Normalisation of the features. query: to [0, 1] within each query, as in LETOR. global: by mean and "
-            "deviation of the training part of each fold."
-        ),
-    ] = "none",
+    normalise: Normalise = "none",
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
 

@@ -99,8 +99,7 @@ def parse(
     dict
         The content of collection.json, whose keys are listed at the top of this module.
 
-    Raises GradrankError for a malformed line or value, and for parts with the same queries. In these cases, `out` stays
-    as it was.
+    Raises GradrankError for malformed data, and for parts with the same queries. `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))
@@ -109,22 +108,17 @@ def parse(
         reading, sources = _read(layout, files, columns, features, missing, out.parent)
         check_memory(Path(path), sum(int(source.rows.sum()) for source in sources.values()), reading.width)
         parts = _parts(layout, sources, seed)
-        check_training_weights(parts, layout.folds)
         contents: dict[int, Contents] = {}
         writers = {number: partial(_write, part, reading, contents, number) for number, part in parts.items()}
         shared: list[str] = []
         written = write_parts(out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, layout.folds)))
         ranges = merge_ranges(part.pop("ranges") for part in written.values())
         description = _description(dataset, out, layout, reading, sources, written, ranges, digest)
-    notes = [*([layout.note] if layout.note else []), *notes_of(description["roles"]), *shared]
+    notes = [*filter(None, [layout.note]), *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": reading.names}
-    optional |= {"columns": columns.declared(), "sparse": reading.sparse}
-    optional |= {"uneven_weights": uneven_query(sources.values())}
-    optional |= {"normalise": None if normalise == "none" else normalise}
+    optional |= {"columns": columns.declared(), "sparse": reading.sparse, "normalise": normalise.removeprefix("none")}
+    optional |= {"uneven_weights": uneven_query(sources.values()), "missing_values": _missing_values(reading, ranges)}
     optional["division"] = _division(sources.values(), parts) if layout.slots else None
-    if reading.missing == "keep":
-        counts = dict(zip(ranges.names, ranges.missing.astype(int).tolist(), strict=True))
-        optional["missing_values"] = {name: count for name, count in counts.items() if name[:1] == "f" and count}
     description |= {key: value for key, value in optional.items() if value}
     write_sealed(out / COLLECTION, description)
     return description
@@ -153,6 +147,14 @@ def _description(
         "folds": layout.folds,
         "roles": describe_roles(next(iter(sources.values())), reading.names, ranges, rows, queries),
     }
+
+
+def _missing_values(reading: Reading, ranges: ColumnRanges) -> dict[str, int]:
+    """Return the number of rows without a value for each feature that has such rows. Empty if values are replaced."""
+    if reading.missing != "keep":
+        return {}
+    counts = zip(ranges.names, ranges.missing.astype(int).tolist(), strict=True)
+    return {name: count for name, count in counts if name[:1] == "f" and count}
 
 
 def _read(
@@ -190,7 +192,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
 
     Raises GradrankError if a query is in two parts of a five-fold collection, because a model would then be tested on
     its training data. (Separate training, validation and test files may each number their queries from 1.) Also raises
-    GradrankError if a file has too few queries to be divided.
+    GradrankError if a file has too few queries to be divided, or if all weights of a training part are 0.
     """
     if layout.kind == "five_fold":
         _check_query_ids(sources.values())
@@ -208,6 +210,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
             part: Part(source, np.sort(np.concatenate([shares[k] for k in np.flatnonzero(slots == part)])))
             for part in numbers
         }
+    check_training_weights(parts, layout.folds)
     return {part: parts[part] for part in sorted(parts)}
 
 

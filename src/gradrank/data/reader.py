@@ -48,7 +48,7 @@ class TrainingSchema:
     columns
         The declared columns of a table.
     normaliser
-        The normalisation of the features; None if there is none.
+        The normalisation of the features; None if they are not normalised.
     """
 
     width: int

@@ -24,6 +24,6 @@ def weighted_sum(cost_of: CostOfQueries, offsets: np.ndarray, weights: np.ndarra
         cost, slopes = cost_of(group, rows, own_offsets)
         if gradient is None:
             gradient = np.empty((offsets[-1], *slopes.shape[1:]))
-        total += weights[group[0]] * cost
+        total += float(weights[group[0]]) * cost
         gradient[rows] = weights[group[0]] * slopes
     return total, np.empty(0) if gradient is None else gradient

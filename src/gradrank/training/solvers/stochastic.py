@@ -111,8 +111,8 @@ def _query_by_query(
     def epoch(steps: np.ndarray, rate: float) -> float:
         if weights is None:
             return update(steps, rate) / counts.sum()
-        costs = (weights[query] * update(np.array([query]), rate * weights[query]) for query in steps)
-        return sum(costs) / (weights * counts).sum()
+        costs = (weights[query] * update(np.array([query]), float(rate * weights[query])) for query in steps)
+        return float(sum(costs) / (weights * counts).sum())
 
     return train.queries, epoch
 
