@@ -7,7 +7,8 @@ models/:
     pytest --pyargs gradrank.training.contract.test_models -k my_model
 
 A new model file is found without any other change. In a checkout of gradrank, run `pytest tests/contract -k my_model`.
-The tests of a model are skipped if a package in its `requires` is not installed.
+The tests of a model are skipped if a package in its `requires` is not installed. The module test_model_weights tests
+weights and is run in the same way.
 
 The contract has these parts:
 - Equal arguments of `fit` give models that are saved with equal bytes. No saved file is a pickle.

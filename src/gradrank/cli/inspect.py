@@ -18,6 +18,7 @@ from gradrank.cli.options import (
     ParamsFile,
     Query,
     ResultsFolder,
+    Weight,
     example,
     run_settings,
 )
@@ -37,6 +38,7 @@ def inspect(
     header: Header = True,
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
+    weight: Weight = None,
 ) -> None:
     """Print how gradrank understands each column: role, type, range and missing values. Nothing is written.
 
@@ -47,7 +49,15 @@ def inspect(
     from gradrank.data.tables.roles import Columns
 
     columns = Columns(
-        query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
+        query,
+        label,
+        docid,
+        tuple(ignore or ()),
+        tuple(keep or ()),
+        header,
+        group_rows,
+        tuple(grade_edges or ()),
+        weight,
     )
     entry = entry_of(path)
     if entry is not None and columns == Columns():

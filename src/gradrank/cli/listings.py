@@ -33,16 +33,24 @@ def list_models(name: str | None) -> None:
     if name is not None:
         _show_parameters(console, get_model(name))
         return
-    table = Table("model", "year", "what it is", "needs", box=None, pad_edge=False)
+    table = Table("model", "year", "what it is", "accepts", "needs", box=None, pad_edge=False)
     frame = model_table()
     for (family,), members in frame.group_by("family", maintain_order=True):
         table.add_row(f"[bold]{family}[/bold]", end_section=False)
         for row in members.iter_rows(named=True):
-            cells = row["name"], str(row["year"] or ""), row["summary"], _needs(row)
+            cells = row["name"], str(row["year"] or ""), row["summary"], _accepts(row), _needs(row)
             table.add_row(*map(escape, cells))  # rich would read [extra] as markup
     console.print(table)
-    console.print("\n`gradrank models NAME` lists a model's parameters, their defaults and sources.")
+    console.print("\naccepts: NaN is a missing value; weights are those of documents, query weights those of queries.")
+    console.print("`gradrank models NAME` lists a model's parameters, their defaults and sources.")
     console.print(SELECTION, highlight=False)
+
+
+def _accepts(row: Mapping[str, Any]) -> str:
+    """Return the optional properties of data that a model accepts, as text."""
+    weights = {"documents": "weights", "queries": "query weights"}
+    accepted = ["NaN" if row["takes_missing"] else "", weights.get(row["uses_weights"], "")]
+    return ", ".join(filter(None, accepted))
 
 
 def _needs(row: Mapping[str, Any]) -> str:

@@ -52,6 +52,14 @@ Missing = Literal["least", "mean", "zero", "keep"]
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
+Normalise = Annotated[
+    Literal["query", "global", "none"],
+    typer.Option(
+        help="Normalisation of the features. query: to [0, 1] within each query, as in LETOR. global: by mean and "
+        "deviation of the training part of each fold."
+    ),
+]
+Weight = Annotated[str | None, typer.Option(help="Column of weights, if the input is a table. Training uses them.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to leave out. Repeat it for several.")]
 Keep = Annotated[
     list[str] | None,

@@ -26,6 +26,7 @@ from gradrank.cli.options import (
     Members,
     Missing,
     Model,
+    Normalise,
     Pairs,
     ParamsFile,
     Query,
@@ -33,6 +34,7 @@ from gradrank.cli.options import (
     Seed,
     Settings,
     Ties,
+    Weight,
     example,
     run_settings,
     use_one_thread,
@@ -95,6 +97,8 @@ def parse(
     header: Header = True,
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
+    weight: Weight = None,
+    normalise: Normalise = "none",
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
 
@@ -108,12 +112,20 @@ def parse(
 
     name = dataset or out.name
     columns = Columns(
-        query, label, docid, tuple(ignore or ()), tuple(keep or ()), header, group_rows, tuple(grade_edges or ())
+        query,
+        label,
+        docid,
+        tuple(ignore or ()),
+        tuple(keep or ()),
+        header,
+        group_rows,
+        tuple(grade_edges or ()),
+        weight,
     )
     entry = catalogue().get(name)
     if entry is not None and columns == Columns():
         columns, features = entry.columns(), features or entry.declared_features
-    description = run(path, out, seed, name, features=features, columns=columns, missing=missing)
+    description = run(path, out, seed, name, features=features, columns=columns, missing=missing, normalise=normalise)
     if entry is not None:
         check_counts(entry, description)
     for line in role_table(description["roles"]):

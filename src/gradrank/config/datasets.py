@@ -82,10 +82,14 @@ class OwnDataParams(DataSetParams, FileForm):
     # The replacement of missing values (data/text/rows.py). By default, a missing value in text is replaced by the
     # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
+    weight: str | None = None  # column of weights, which the training uses and the evaluation does not
+    # LETOR's normalisation within each query, or that of each feature by mean and deviation of the training part
+    normalise: Literal["query", "global", "none"] = "none"
 
     def parse_options(self) -> dict[str, Any]:
         """Return a dict from the name of each option of `gradrank parse` to its value."""
-        return self.model_dump(include={"features", "missing"}) | self.form_options()
+        names = {"features", "missing", "weight"} | ({"normalise"} if self.normalise != "none" else set())
+        return self.model_dump(include=names) | self.form_options()
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, SettingsSection]:

@@ -76,6 +76,20 @@ class Collection:
         return crucial_pairs(self.labels, self.offsets)
 
     @property
+    def query_weights(self) -> np.ndarray | None:
+        """The (q,) weights of the queries, each the weight of its first document. None without weights."""
+        return None if self.weights is None else self.weights[self.offsets[:-1]]
+
+    @property
+    def uneven_query(self) -> int | None:
+        """The position of the first query whose documents have different weights. None if there is no such query."""
+        weights = self.query_weights
+        if self.weights is None or weights is None:
+            return None
+        differs = self.weights != weights[self.query_of_row]
+        return int(self.query_of_row[differs.argmax()]) if differs.any() else None
+
+    @property
     def ties(self) -> bool:
         """True if documents of equal grade form pairs, with target probability 1/2."""
         return self.pair_source is not None and self.pair_source.ties

@@ -48,9 +48,10 @@ def column_ranges(frame: pl.DataFrame, features: np.ndarray) -> ColumnRanges:
 
     frame: n rows with the columns of `letor.schema`. features: (n, d), the feature columns of the frame.
     """
-    heads = frame.select("qid", "label", "inc", "prob").cast(pl.Float64).to_numpy()
+    numbers = ["qid", "label", "inc", "prob", *(["weight"] if "weight" in frame.columns else [])]
+    heads = frame.select(numbers).cast(pl.Float64).to_numpy()
     docids = np.where(frame["docid"].is_null().to_numpy(), np.nan, 0.0)[:, None]
-    names = ["qid", "label", "inc", "prob", "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
+    names = [*numbers, "docid"] + [f"f{number}" for number in range(1, features.shape[1] + 1)]
     blocks = (heads, docids, features)
     low = np.concatenate([np.fmin.reduce(block) for block in blocks])
     high = np.concatenate([np.fmax.reduce(block) for block in blocks])
@@ -89,10 +90,12 @@ def describe_roles(
     """
     table = source if isinstance(source, DataTable) else None
     described: list[dict[str, Any]] = []
-    for role in ("query", "label", "docid", "inc", "prob"):
+    for role in ("query", "label", "docid", "inc", "prob", "weight"):
         column = _column(table, role)
+        if column is None:
+            continue
         span = ranges.row("qid" if role == "query" else role)
-        if column is None or (span[2] == rows and table is None):
+        if span[2] == rows and table is None:
             continue
         ids = "text" if role == "docid" or (role == "query" and source.names) else "number"
         span = (None, None, span[2]) if ids == "text" else span
@@ -153,7 +156,7 @@ def _row(role: str, column: str, kind: str, span: tuple[float | None, float | No
 def _column(table: DataTable | None, role: str) -> str | None:
     """Return the name in the file of the column with this role, or None if there is no such column."""
     if table is None:
-        return TEXT[role]
+        return TEXT.get(role)
     if role in ("inc", "prob"):
         return role if role in table.roles.estimates else None
     return getattr(table.roles, role)

@@ -21,6 +21,8 @@ These keys are present only if they apply:
 - `missing_values`: the number of rows without a value per feature, if missing values are kept;
 - `names`: the feature names of a table;
 - `columns`: the declared columns of a table;
+- `uneven_weights`: the id of the first query whose documents have different weights;
+- `normalise`: the normalisation of the features (data/normalisation.py), which is applied when parts are read;
 - `sparse`: true if rows of text may leave features out.
 """
 
@@ -42,13 +44,15 @@ from gradrank.data.description import ColumnRanges, column_ranges, describe_role
 from gradrank.data.layout import Layout, check_copies, find_layout, is_table
 from gradrank.data.leakage import Contents, query_digests, shared_queries
 from gradrank.data.memory import check_memory
+from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix, read_collection
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
-from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead, schema
+from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
 from gradrank.data.text.rows import Missing
 from gradrank.data.text.text_file import TextFile
+from gradrank.data.weights import check_training_weights, uneven_query
 
 
 class Part(NamedTuple):
@@ -66,6 +70,7 @@ def parse(
     features: int | None = None,
     columns: Columns = Columns(),  # noqa: B008 - frozen
     missing: Missing | None = None,
+    normalise: Normalise = "none",
 ) -> dict[str, Any]:
     """Write the collection at `path` into the folder `out`: part1.parquet and so on, and collection.json.
 
@@ -86,14 +91,15 @@ def parse(
         The declared columns of a table.
     missing
         The replacement of missing values (see `Missing`). None means `least` for text, and `keep` for tables.
+    normalise
+        The normalisation of the features. The Parquet files contain the features without normalisation.
 
     Returns
     -------
     dict
         The content of collection.json, whose keys are listed at the top of this module.
 
-    Raises GradrankError for a malformed line or value, and for parts with the same queries. In these cases, `out` stays
-    as it was.
+    Raises GradrankError for malformed data, and for parts with the same queries. `out` then stays as it was.
     """
     layout, out = find_layout(path), Path(out)
     files = list(dict.fromkeys(layout.sources.values()))
@@ -108,13 +114,11 @@ def parse(
         written = write_parts(out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, layout.folds)))
         ranges = merge_ranges(part.pop("ranges") for part in written.values())
         description = _description(dataset, out, layout, reading, sources, written, ranges, digest)
-    notes = [*([layout.note] if layout.note else []), *notes_of(description["roles"]), *shared]
+    notes = [*filter(None, [layout.note]), *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": reading.names}
-    optional |= {"columns": columns.declared(), "sparse": reading.sparse}
+    optional |= {"columns": columns.declared(), "sparse": reading.sparse, "normalise": normalise.removeprefix("none")}
+    optional |= {"uneven_weights": uneven_query(sources.values()), "missing_values": _missing_values(reading, ranges)}
     optional["division"] = _division(sources.values(), parts) if layout.slots else None
-    if reading.missing == "keep":
-        counts = dict(zip(ranges.names, ranges.missing.astype(int).tolist(), strict=True))
-        optional["missing_values"] = {name: count for name, count in counts.items() if name[:1] == "f" and count}
     description |= {key: value for key, value in optional.items() if value}
     write_sealed(out / COLLECTION, description)
     return description
@@ -143,6 +147,14 @@ def _description(
         "folds": layout.folds,
         "roles": describe_roles(next(iter(sources.values())), reading.names, ranges, rows, queries),
     }
+
+
+def _missing_values(reading: Reading, ranges: ColumnRanges) -> dict[str, int]:
+    """Return the number of rows without a value for each feature that has such rows. Empty if values are replaced."""
+    if reading.missing != "keep":
+        return {}
+    counts = zip(ranges.names, ranges.missing.astype(int).tolist(), strict=True)
+    return {name: count for name, count in counts if name[:1] == "f" and count}
 
 
 def _read(
@@ -180,7 +192,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
 
     Raises GradrankError if a query is in two parts of a five-fold collection, because a model would then be tested on
     its training data. (Separate training, validation and test files may each number their queries from 1.) Also raises
-    GradrankError if a file has too few queries to be divided.
+    GradrankError if a file has too few queries to be divided, or if all weights of a training part are 0.
     """
     if layout.kind == "five_fold":
         _check_query_ids(sources.values())
@@ -198,6 +210,7 @@ def _parts(layout: Layout, sources: Mapping[Path, TextFile | DataTable], seed: i
             part: Part(source, np.sort(np.concatenate([shares[k] for k in np.flatnonzero(slots == part)])))
             for part in numbers
         }
+    check_training_weights(parts, layout.folds)
     return {part: parts[part] for part in sorted(parts)}
 
 
@@ -255,7 +268,7 @@ def _write(part: Part, reading: Reading, contents: dict[int, Contents], number: 
     # The file is opened here and not by Polars. After an error, the file is removed, and the threads of Polars might
     # create it again.
     with path.open("wb") as file:
-        lazy_frame(schema(reading.width, source.names is not None), frames).sink_parquet(
+        lazy_frame(reading.schema(source), frames).sink_parquet(
             file,
             compression="lz4",  # compared with zstd: 25% more bytes, 25% less writing time, 50% less reading time
             statistics=False,

@@ -19,9 +19,10 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, PlainFile
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
+from gradrank.data.normalisation import Normaliser
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, raw_table, read_tables
-from gradrank.data.text.letor import chunks, map_ahead, text_frame
+from gradrank.data.text.letor import chunks, map_ahead, schema, text_frame
 from gradrank.data.text.rows import Missing, fill, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries_of_files
 
@@ -46,6 +47,8 @@ class TrainingSchema:
         The replacement of missing values.
     columns
         The declared columns of a table.
+    normaliser
+        The normalisation of the features; None if they are not normalised.
     """
 
     width: int
@@ -53,6 +56,7 @@ class TrainingSchema:
     sparse: bool = False
     missing: Missing = "least"
     columns: Columns = Columns()  # noqa: RUF009 - frozen
+    normaliser: Normaliser | None = None
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "TrainingSchema":
@@ -72,6 +76,7 @@ class TrainingSchema:
             bool(spec.get("sparse", False)),
             spec.get("missing") or ("keep" if names else "least"),
             Columns.of(spec.get("columns", {})),
+            Normaliser.of(spec["normalise"], width) if "normalise" in spec else None,
         )
 
     def shown(self, column: int) -> str:
@@ -122,6 +127,11 @@ class Reading:
         if isinstance(source, DataTable):
             return source.rows_of(queries)
         return text_frame(source, queries, self.width, self.sparse, "keep", self.edges)
+
+    def schema(self, source: TextFile | DataTable) -> pl.Schema:
+        """Return the columns of the result of `frame`."""
+        is_weighted = isinstance(source, DataTable) and source.roles.weight is not None
+        return schema(self.width, source.names is not None, is_weighted)
 
     def frames(self, source: TextFile | DataTable) -> Iterator[pl.DataFrame]:
         """Yield all rows of a file in order, in batches of whole queries."""
@@ -312,7 +322,7 @@ def _combined(trained: Columns, new: Columns | None) -> Columns:
 
     ignore = tuple(dict.fromkeys([*new.ignore, *(name for name in trained.ignore if name not in named)]))
     keep = tuple(name for name in trained.keep if name not in named)
-    roles = {role: column(role) for role in ("query", "label", "docid")}
+    roles = {role: column(role) for role in ("query", "label", "docid", "weight")}
     return replace(trained, **roles, ignore=ignore, keep=keep)
 
 

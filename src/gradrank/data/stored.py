@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gradrank.data.collection import Collection
+    from gradrank.data.normalisation import Normaliser
     from gradrank.data.pairs import StoredPairs
 
 # Columns are read in blocks of BLOCK_COLUMNS columns, or in MOST_BLOCKS larger blocks if there are many columns.
@@ -94,8 +95,24 @@ class StoredCollection(PartFolder):
 
         return StoredPairs.open(path)
 
-    def read(self, parts: Sequence[int], pairs: "StoredPairs | None" = None) -> "Collection":
+    def normaliser(self, fold: int) -> "Normaliser | None":
+        """Return the normalisation of the features in a fold, or None if the features are not normalised.
+
+        The normalisation `global` reads the training part of the fold. Raises the errors of `fold` and `read`.
+        """
+        from gradrank.data.normalisation import Normaliser
+
+        method = self.description.get("normalise")
+        if method == "global":
+            return Normaliser.of_training_part(self.read(self.fold(fold)["train"]).features)
+        return Normaliser(method) if method else None
+
+    def read(
+        self, parts: Sequence[int], pairs: "StoredPairs | None" = None, normaliser: "Normaliser | None" = None
+    ) -> "Collection":
         """Read parts and concatenate them in the order of `parts`. The files of other parts are not opened.
+
+        normaliser: the normalisation of the features. If None, the features are those of the files.
 
         Peak memory is the size of all features plus one block of columns of one part. The pairs are read later, when
         the `pairs` of the Collection are first used.
@@ -112,7 +129,8 @@ class StoredCollection(PartFolder):
         if "features" in self.description:
             check_memory(self.path, sum(self.part(part)["rows"] for part in parts), self.features)
         tables = [pl.scan_parquet(path) for path in paths]
-        heads = [table.select("qid", "label").collect() for table in tables]
+        is_weighted = "weight" in tables[0].collect_schema()
+        heads = [table.select("qid", "label", *(["weight"] if is_weighted else [])).collect() for table in tables]
         qids = np.concatenate([head["qid"].to_numpy() for head in heads])
         sizes = [len(head) for head in heads]
         # Two parts may use the same query ids. Within a part, `parse` has checked that the rows of a query are
@@ -120,13 +138,16 @@ class StoredCollection(PartFolder):
         is_first = np.r_[True, qids[1:] != qids[:-1]]
         is_first[np.cumsum([0, *sizes[:-1]])] = True
         starts = np.flatnonzero(is_first)
+        offsets = np.r_[starts, len(qids)].astype(np.int64)
         pair_source = None if pairs is None else pairs.source(self, parts)
+        features = _features(tables, sizes)
         return Collection(
-            features=_features(tables, sizes),
+            features=features if normaliser is None else normaliser(features, offsets, out=features),
             labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
-            offsets=np.r_[starts, len(qids)].astype(np.int64),
+            offsets=offsets,
             qids=qids[starts],
             pair_source=pair_source,
+            weights=np.concatenate([head["weight"].to_numpy() for head in heads]) if is_weighted else None,
         )
 
 

@@ -5,6 +5,7 @@ Without this rule, the same strong feature would be selected again and again (se
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -51,6 +52,9 @@ class Round(NamedTuple):
 def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     """Yield the rounds of AdaRank (Xu & Li 2007, Figure 1) in which a feature was added.
 
+    P_1 is uniform or, if the queries have weights, proportional to these weights. P_t and all means over queries then
+    have the weights as factors.
+
     In round t, h_t is the feature with the largest sum_q P_t(q) E(h, q), where E is the measure. Its weight is
     alpha_t = 1/2 ln(sum_q P_t(q) (1 + E(h_t, q)) / sum_q P_t(q) (1 - E(h_t, q))). The query weights P_{t+1}(q) of the
     next round are proportional to exp(-E(f_t, q)), where f_t is the ensemble.
@@ -63,9 +67,11 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
     measure: `map` or `ndcg@K`. rounds: number of rounds, including those that reject a feature.
     """
     criterion = Criterion(measure, train.labels, train.offsets, train.convention)
+    mean_of = partial(np.average, weights=train.query_weights)
     columns = train.features.T.astype(np.float64, order="C")
     table = np.stack([criterion.per_query(column) for column in columns])
-    weights = np.full(train.queries, 1.0 / train.queries)
+    given = np.ones(train.queries) if train.query_weights is None else train.query_weights
+    weights = given / given.sum()
     scores, reached = np.zeros(train.rows), 0.0
     excluded = np.zeros(len(table), dtype=bool)
     for _ in range(rounds):
@@ -76,13 +82,13 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
         alpha = float(np.arctanh(min(strength[chosen], 1.0 - 1e-6)))
         trial = scores + alpha * columns[chosen]
         ensemble = criterion.per_query(trial)
-        if ensemble.mean() <= reached and not stuck:
+        if mean_of(ensemble) <= reached and not stuck:
             excluded[chosen] = True
             continue
         yield Round(Term(chosen, alpha), weights, table[chosen], ensemble)
-        scores, reached = trial, ensemble.mean()
+        scores, reached = trial, mean_of(ensemble)
         excluded[:] = False
-        weights = np.exp(-ensemble)
+        weights = given * np.exp(-ensemble)
         weights /= weights.sum()
 
 
@@ -90,14 +96,15 @@ def boost(train: Collection, measure: str, rounds: int) -> Iterator[Round]:
 class AdaRank(TermRanker[AdaRankParams]):
     """AdaRank with E = average precision: score = sum_t alpha_t x_{f_t}."""
 
+    uses_weights = "queries"
     summary = "AdaRank on average precision: single features, boosted by re-weighting queries (Xu & Li 2007)"
     Params = AdaRankParams
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: AdaRankParams, seed: int, callback: Callback) -> Self:
         train = shuffled_within_queries(with_grades_to_order(train, cls.name), seed)
-        rounds = boost(train, params.measure, params.rounds)
-        losses = ((added.term, 1.0 - float(added.ensemble.mean())) for added in rounds)
+        rounds, weights = boost(train, params.measure, params.rounds), train.query_weights
+        losses = ((added.term, 1.0 - float(np.average(added.ensemble, weights=weights))) for added in rounds)
         return cls(best_rounds(losses, vali, params.select_by, callback))
 
 

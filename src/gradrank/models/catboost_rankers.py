@@ -50,6 +50,7 @@ class YetiRank(Model[CatBoostParams]):
     space: ClassVar[Mapping[str, Dimension]] = TREES
     published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # the defaults of CatBoost
     takes_missing = True
+    uses_weights = "queries"
     requires = ("catboost",)
     extra = "catboost"
     loss: ClassVar[str] = "YetiRank"
@@ -86,7 +87,7 @@ class YetiRank(Model[CatBoostParams]):
                 "logging_level": "Silent",
             }
         )
-        pool = catboost.Pool(train.features, train.labels, group_id=train.query_of_row)
+        pool = catboost.Pool(train.features, train.labels, group_id=train.query_of_row, group_weight=train.weights)
         try:
             trees.fit(pool)
         except catboost.CatBoostError as error:
@@ -148,6 +149,7 @@ class StochasticRank(YetiRank):
     Params = StochasticRankParams
     summary = "StochasticRank: the measure itself, smoothed by noise (Ustimenko & Prokhorenkova 2020), CatBoost"
     loss = "StochasticRank"
+    uses_weights = None  # with CatBoost 1.2.10, queries of weight 1e-6 influence these trees as much as the others
     space: ClassVar[Mapping[str, Dimension]] = TREES | {
         "sigma": LogUniform(0.1, 10.0, "a decade on either side of CatBoost's default"),
         "top": Choice((5, 10, 30), "the usual cutoffs of NDCG"),

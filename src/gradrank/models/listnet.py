@@ -36,6 +36,7 @@ class ListNetParams(ModelParams):
 @register("listnet")
 class ListNet(NetRanker[ListNetParams]):
     Params = ListNetParams
+    uses_weights = "queries"
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
     space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four on either side of the paper's value")}
     published: ClassVar = {"l2": 3e-4}  # the smallest value of the grid, because the paper has no penalty

@@ -36,7 +36,7 @@ P = TypeVar("P", bound=LossTreesParams)
 class LossTrees(WrappedBoostedTrees[P]):
     """Boosted trees that are fitted to the result of `derivatives`. Queries can have any number of documents."""
 
-    uses_weights = False
+    uses_weights = "queries"
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
@@ -49,7 +49,8 @@ class LossTrees(WrappedBoostedTrees[P]):
     @classmethod
     def wrap(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
-        return CustomObjectiveBooster(booster, cls.derivatives(train.labels, train.offsets, rng, params))
+        derivatives = cls.derivatives(train.labels, train.offsets, rng, params)
+        return CustomObjectiveBooster(booster, derivatives, train.weights)
 
     @classmethod
     def derivatives(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":

@@ -35,6 +35,7 @@ class RankNetLinearParams(ModelParams):
 @register("ranknet_linear")
 class RankNetLinear(NetRanker[RankNetLinearParams]):
     Params = RankNetLinearParams
+    uses_weights = "queries"
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
     needs_pairs = True
     space: ClassVar = {"l2": LogUniform(1e-4, 3.0, "from nearly no penalty to weights near zero")}

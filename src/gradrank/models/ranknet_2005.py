@@ -40,6 +40,7 @@ class RankNet2005Linear(NetRanker[RankNet2005Params]):
     Params = RankNet2005Params
     summary = "Linear RankNet, trained as in its paper (Burges et al. 2005)"
     needs_pairs = True
+    uses_weights = "queries"
     space: ClassVar = RATE
 
     @classmethod

@@ -53,6 +53,7 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True
+    uses_weights = "queries"
     form: ClassVar[Literal["primal", "l2_dual", "l1_dual", "sparse"]] = "primal"
     published: ClassVar = {"C": 1.0}  # the default of LIBLINEAR
 
@@ -83,7 +84,7 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train, params.weighting)
         else:
             pairs = group_by_grade(train, params.weighting)
         weights = np.zeros(features.shape[1])
@@ -124,7 +125,7 @@ class DualRankSVM(RankSVM):
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
         if cls._lists_pairs(train):
-            pairs = weight_pairs(train.pairs, params.weighting, train.queries)
+            pairs = weight_pairs(train, params.weighting)
         else:
             pairs = weight_crucial_pairs(train, params.weighting)
         rng, alpha, last = np.random.default_rng(seed), np.zeros(len(pairs.tau)), 1.0

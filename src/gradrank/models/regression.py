@@ -29,6 +29,7 @@ P = TypeVar("P", bound=RegressionParams)
 @register("regression")
 class Regression(Model[P]):
     Params = RegressionParams
+    uses_weights = "documents"
     summary = "Ridge regression on the grade, document by document (Hoerl & Kennard 1970)"
     published: ClassVar = {"l2": 1.0}  # the default of Ridge in scikit-learn
 
@@ -41,16 +42,21 @@ class Regression(Model[P]):
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: P, seed: int, callback: Callback) -> Self:
-        """Minimise sum_i (y_i - b - w.x_i)^2 + l2 |w|^2 for each value of l2 and return the model best on validation.
+        """Minimise sum_i c_i (y_i - b - w.x_i)^2 + l2 |w|^2 for each value of l2; return the model best on validation.
 
+        c_i is the weight of the document, or 1.
         The intercept b does not change a ranking and is not stored. The callback is called once per value of l2, from
         the largest to the smallest.
         """
         features = train.features.astype(np.float64)
-        features -= features.mean(axis=0)
+        labels = train.labels
+        features -= np.average(features, axis=0, weights=train.weights)
+        if train.weights is not None:
+            features *= np.sqrt(train.weights)[:, None]
+            labels = labels * np.sqrt(train.weights)
         # All values of l2 share one eigendecomposition: (V diag(s) V' + l2) w = X'y.
         spectrum, vectors = np.linalg.eigh(features.T @ features)
-        moment = vectors.T @ (features.T @ train.labels)
+        moment = vectors.T @ (features.T @ labels)
 
         def solution(l2: float) -> Self:
             return cls(vectors @ (moment / (np.maximum(spectrum, 0.0) + l2)), l2)

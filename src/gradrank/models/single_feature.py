@@ -19,6 +19,7 @@ class SingleFeatureParams(ModelParams):
 @register("single_feature")
 class SingleFeature(Model[SingleFeatureParams]):
     Params = SingleFeatureParams
+    uses_weights = "documents"  # the training part is not used, so its weights have no effect
     summary = "No learning: the feature and direction that rank the validation part best"
 
     def __init__(self, feature: int, sign: int) -> None:

@@ -49,6 +49,7 @@ class XGBoostNDCG(Model[XGBoostParams]):
     published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # defaults
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
+    uses_weights = "queries"
     requires = ("xgboost",)
     extra = "xgboost"
 
@@ -76,6 +77,8 @@ class XGBoostNDCG(Model[XGBoostParams]):
         settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": thread_count(), "tree_method": "hist"}
         data = xgboost.DMatrix(train.features, train.labels, nthread=thread_count())
         data.set_group(np.diff(train.offsets))
+        if train.query_weights is not None:
+            data.set_weight(train.query_weights)
         held_out = xgboost.DMatrix(vali.features, nthread=thread_count())
         booster = xgboost.Booster(settings, [data, held_out])  # the booster caches its predictions for both data sets
 

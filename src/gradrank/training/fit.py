@@ -10,6 +10,7 @@ from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import InvalidScores
+from gradrank.training.weights import with_usable_weights
 
 
 def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelParams]:
@@ -30,9 +31,11 @@ def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelPa
 def fit(
     cls: type[Model], train: Collection, vali: Collection, params: ModelParams, seed: int, callback: Callback
 ) -> Model:
-    """Return the model that `cls.fit` trains. Raises GradrankError if the model cannot be trained on the data."""
-    if train.weights is not None and not cls.uses_weights:
-        raise GradrankError(f"{cls.name}: does not use weights of documents. Fix: train without weights")
+    """Return the model that `cls.fit` trains. Raises GradrankError if the model cannot be trained on the data.
+
+    The validation part is not weighted.
+    """
+    train = with_usable_weights(cls, train)
     try:
         return cls.fit(train, vali, params, seed, callback)
     except InvalidScores as error:

@@ -32,6 +32,7 @@ from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import selection_note
 from gradrank.training.test_part_guard import guard_test_part
+from gradrank.training.weights import check_weights
 
 
 def train(
@@ -68,10 +69,14 @@ def train(
     member_names = cls.members(resolved)
     if not (member_names or cls.takes_missing):
         _check_no_missing_values(data, stored.description, model)
+    if "weight" in stored.description.get("columns", {}):
+        check_weights(cls, stored.description.get("uneven_weights"), where=f"{data}: ")
+    normaliser = None if member_names else stored.normaliser(fold)
+    spec |= {} if normaliser is None else {"normalise": normaliser.entry()}
     member_folds = trained_members(member_names, members, spec, data) if member_names else {}
 
     def read(split: str) -> Collection:
-        collection = stored.read(splits[split], stored_pairs if split == "train" else None)
+        collection = stored.read(splits[split], stored_pairs if split == "train" else None, normaliser)
         collection = replace(collection, convention=convention)
         if member_folds:
             return with_member_scores(collection, split, member_folds)

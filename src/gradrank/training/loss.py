@@ -20,13 +20,16 @@ from typing import Any, overload
 
 import numpy as np
 
+from gradrank.training.weighted_sums import weighted_sum
+
 Loss = Callable[..., tuple[float, np.ndarray]]
 
 
 class LossFunction:
     """A wrapper that gives all losses the same interface.
 
-    The wrapper accepts `rng` even if the loss draws no random numbers, and converts the scores to contiguous float64.
+    The wrapper accepts `rng` even if the loss draws no random numbers, accepts weights of queries, and converts the
+    scores to contiguous float64.
     outputs: function from the (n,) grades of the training part to K, the number of outputs per document. on_pairs:
     whether the loss also accepts `gradrank.data.pairs.Pairs` in place of the grades. Such a loss has the keyword
     `ties`. If `ties` is True, two documents of equal grades also form a pair.
@@ -44,11 +47,21 @@ class LossFunction:
         offsets: np.ndarray,
         *,
         rng: np.random.Generator | None = None,
+        weights: np.ndarray | None = None,
         **settings: Any,
     ) -> tuple[float, np.ndarray]:
+        """Return the cost and its gradient. weights: (q,) factors of the costs of the queries; None if all are 1."""
         if self.uses_rng:
             settings["rng"] = rng
-        return self.function(np.ascontiguousarray(scores, dtype=np.float64), labels, offsets, **settings)
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if weights is None:
+            return self.function(scores, labels, offsets, **settings)
+
+        def cost_of(queries: np.ndarray, rows: np.ndarray, own: np.ndarray) -> tuple[float, np.ndarray]:
+            labels_of = labels[rows] if isinstance(labels, np.ndarray) else labels.of_queries(queries, offsets)
+            return self.function(scores[rows], labels_of, own, **settings)
+
+        return weighted_sum(cost_of, offsets, weights)
 
 
 def one_output(labels: np.ndarray) -> int:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -69,7 +69,10 @@ class Model(ABC, Generic[P]):
     summary: ClassVar[str]  # one line for `gradrank models`: the method and its paper
     needs_pairs: ClassVar[bool] = False  # if True, `fit` reads `train.targets` or `train.pairs`, so pairs are stored
     takes_missing: ClassVar[bool] = False  # if True, the model accepts features that are NaN
-    uses_weights: ClassVar[bool] = False  # if True, `fit` uses `train.weights`; otherwise weights are refused
+    # The weights that `fit` uses: any `train.weights` ("documents"), only weights that are equal within each query
+    # ("queries"), or none. Weights that a model cannot use are refused. `fit` may assume that they are positive and not
+    # all 1.
+    uses_weights: ClassVar[Literal["documents", "queries"] | None] = None
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of gradrank that installs `requires`
     # If True, `fit` learns from `vali`. The validation values are then biased, so `gradrank tune` rejects the model.

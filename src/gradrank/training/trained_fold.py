@@ -72,8 +72,17 @@ class TrainedFold:
         files = (path for path in folder.folder.rglob("*") if path.is_file())
         write_stamp(folder.spec_path, self.spec, files)
 
+    @property
+    def scores_whole_queries(self) -> bool:
+        """True if the score of a document depends on the other documents of its query."""
+        normaliser = self.schema.normaliser
+        by_query = normaliser is not None and normaliser.method == "query"
+        return by_query or self.model.scores_whole_queries or any(fold.scores_whole_queries for fold in self.members)
+
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
+
+        The features are normalised as those of the training data were.
 
         Raises GradrankError if a feature is not finite, or if the model returns invalid scores. A missing value (nan)
         is allowed if the model accepts missing values.
@@ -88,6 +97,8 @@ class TrainedFold:
             allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
             value = f"feature {column + 1}{name} is {features[row, column]} in one of the rows"
             raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
+        if self.schema.normaliser is not None and not self.members:
+            features = self.schema.normaliser(features, offsets)
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:

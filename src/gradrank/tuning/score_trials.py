@@ -40,7 +40,7 @@ def score_trials(contest: Contest, method: str, data: Path, convention: str) -> 
     def tables() -> Iterator["pl.DataFrame"]:
         for number, splits in enumerate(stored.folds, start=1):
             judged = read_judgements(stored, splits["test"])
-            test = stored.read(splits["test"])
+            test = stored.read(splits["test"], normaliser=stored.normaliser(number))
             for row, scores in _trial_scores(tuned.fold(number), test):
                 keys = {"tuner": row["tuner"], "trial": row["trial"], "fold": number}
                 yield values_table(judged, scores, OF_TRIALS, convention, **keys)

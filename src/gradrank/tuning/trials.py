@@ -22,6 +22,7 @@ from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
+from gradrank.training.fit import fit
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import check_scores
@@ -36,6 +37,7 @@ from gradrank.tuning.spaces import configuration, count_configurations, members_
 if TYPE_CHECKING:
     import polars as pl
 
+    from gradrank.data.normalisation import Normaliser
     from gradrank.data.pairs import StoredPairs
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # key: measure; value: column with its validation value
@@ -113,8 +115,9 @@ def tune(
         )
     splits = stored.fold(fold)
     stored_pairs = stored.pairs(pairs) if pairs else None
+    normaliser = stored.normaliser(fold)
     parts = {
-        split: replace(_read(stored, splits[split], split, cls, stored_pairs), convention=convention)
+        split: replace(_read(stored, splits[split], split, cls, stored_pairs, normaliser), convention=convention)
         for split in ("train", "vali")
     }
     members = MemberScores(out, plan.among, parts) if plan.among else None
@@ -133,9 +136,14 @@ def tune(
 
 
 def _read(
-    stored: StoredCollection, parts: Sequence[int], split: str, cls: type[Model], pairs: "StoredPairs | None"
+    stored: StoredCollection,
+    parts: Sequence[int],
+    split: str,
+    cls: type[Model],
+    pairs: "StoredPairs | None",
+    normaliser: "Normaliser | None",
 ) -> Collection:
-    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None)
+    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None, normaliser)
     collection.check(f"{stored.path}, {split} part", missing=cls.takes_missing)
     return collection
 
@@ -190,7 +198,7 @@ def _fit(job: TrialJob, parts: Mapping[str, Collection], params: Any, seed: int,
     """Train one configuration and save the model to `folder`. Return the validation values, or the error message."""
     vali = parts["vali"]
     try:
-        fitted = job.cls.fit(parts["train"], vali, params, seed, _silent)
+        fitted = fit(job.cls, parts["train"], vali, params, seed, _silent)
         scores = check_scores(fitted.score(vali.features, vali.offsets), vali.rows, "scores of the validation part")
     except (MemoryError, OSError):  # a fault of the machine, not of the configuration
         raise

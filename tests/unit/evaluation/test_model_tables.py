@@ -18,6 +18,7 @@ def test_every_model_has_one_row_sorted_by_family_and_year():
         cls = models()[row["name"]]
         assert row["summary"] == cls.summary and row["extra"] == cls.extra and row["package"] is None
         assert (row["needs_pairs"], row["takes_missing"]) == (cls.needs_pairs, cls.takes_missing)
+        assert row["uses_weights"] == cls.uses_weights
         assert row["randomised"] == cls.uses_seed(cls.Params())
         assert row["year"] is None or 1960 < row["year"] < 2030
         assert row["installed"] or cls.requires

@@ -201,7 +201,7 @@ def test_equal_parameters_give_the_scores_of_catboost(data, stored):
     assert np.array_equal(ranker.predict(X), direct.predict(X, ntree_end=best))
 
 
-def test_weights_are_those_of_lightgbm_and_are_refused_by_other_methods(data):
+def test_weights_are_used_or_refused(data):
     X, y, qid = data
     weights = np.where(qid % 2 == 0, 2.0, 0.5)
     weighted = fitted("mart", data, sample_weight=weights)
@@ -209,9 +209,16 @@ def test_weights_are_those_of_lightgbm_and_are_refused_by_other_methods(data):
     assert np.array_equal(
         fitted("mart", data, sample_weight=np.ones(len(y))).predict(X), fitted("mart", data).predict(X)
     )
-    for method in ("ranksvm", "yeti_trees"):
+    for method in ("prank", "rankprop"):
         with pytest.raises(GradrankError, match="weights"):
-            fitted(method, data, sample_weight=weights)
+            Ranker(method).fit(X, y, qid=qid, sample_weight=weights)
+    assert not np.array_equal(
+        fitted("ranksvm", data, sample_weight=weights).predict(X), fitted("ranksvm", data).predict(X)
+    )
+    names = np.array([f"query {number}" for number in qid])
+    uneven = np.where(np.arange(len(y)) == np.flatnonzero(qid == qid[-1])[-1], 5.0, 1.0)
+    with pytest.raises(GradrankError, match=f"query {qid[-1]} has"):
+        fitted("ranksvm", (X, y, names), sample_weight=uneven)
 
 
 def test_more_threads_are_used_only_within_the_call(data):

@@ -169,3 +169,24 @@ def test_an_unknown_loss_is_refused_with_the_nearest_name():
     for name, settings in (("lambdaloss", {"weighting": "loss3"}), ("yeti", {"measure": "map"})):
         with pytest.raises(GradrankError, match="unknown"):
             find_loss(name)(*drawn(name), **settings)
+
+
+@pytest.mark.parametrize("name", loss_names())
+def test_the_weight_of_a_query_multiplies_its_cost_and_its_gradient(name):
+    """A weight of 2 counts like two copies of the query. Losses that draw random numbers have equal weights here."""
+    function, rng = find_loss(name), np.random.default_rng(3)
+    sizes, labels = [4, 7, 5], rng.integers(0, 3, 16)
+    offsets = np.r_[0, np.cumsum(sizes)]
+    outputs = function.outputs(labels)
+    scores = rng.normal(size=(16, outputs) if outputs > 1 else 16)
+    weights = np.full(3, 2.0) if function.uses_rng else np.array([2.0, 0.5, 2.0])
+    cost, gradient = function(scores, labels, offsets, rng=np.random.default_rng(0), weights=weights)
+    if function.uses_rng:
+        plain, slopes = function(scores, labels, offsets, rng=np.random.default_rng(0))
+        expected, expected_slopes = 2.0 * plain, 2.0 * slopes
+    else:
+        alone = [function(scores[a:b], labels[a:b], np.array([0, b - a])) for a, b in pairwise(offsets)]
+        expected = sum(weight * own for weight, (own, _) in zip(weights, alone, strict=True))
+        expected_slopes = np.concatenate([weight * own for weight, (_, own) in zip(weights, alone, strict=True)])
+    np.testing.assert_allclose(cost, expected, rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected_slopes, rtol=1e-9, atol=1e-15)

@@ -71,6 +71,8 @@ class Columns:
     grade_edges
         If not empty, labels are any finite numbers, in tables and in text. The grade is the number of edges that are
         less than or equal to the label.
+    weight
+        The column of weights. A column of weights is always declared, because a weight changes the training.
     """
 
     query: str | None = None
@@ -81,6 +83,7 @@ class Columns:
     header: bool = True
     group_rows: bool = False
     grade_edges: tuple[float, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         if fault := edges_fault(self.grade_edges):
@@ -105,7 +108,7 @@ class Columns:
 
     def named(self) -> list[str]:
         """Return all declared column names."""
-        return [*filter(None, (self.query, self.label, self.docid)), *self.ignore, *self.keep]
+        return [*filter(None, (self.query, self.label, self.docid, self.weight)), *self.ignore, *self.keep]
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,8 @@ class Roles:
     """The names of the columns of one table by role.
 
     A role without a column has the value None. A table without a query column is a single query. `estimates` are the
-    columns whose names are in `ESTIMATES`. `aside` are the columns that have no role and are not features.
+    columns whose names are in `ESTIMATES`. `aside` are the columns that have no role and are not features. `weight` is
+    None for new data, because only the training uses weights.
     """
 
     query: str | None
@@ -122,6 +126,7 @@ class Roles:
     features: list[str]
     estimates: list[str] = field(default_factory=list)
     aside: list[AsideColumn] = field(default_factory=list)
+    weight: str | None = None
 
 
 class Required(NamedTuple):
@@ -173,7 +178,7 @@ def find_roles(
             f"{where}: one column is declared for two roles: {by_role}. Fix: declare another column for one of the "
             "roles"
         )
-    rest = [name for name in names if name not in with_role]
+    rest = [name for name in names if name not in with_role and name != columns.weight]
     estimates = [
         name for name in rest if name in ESTIMATES and name not in declared_features and name not in columns.ignore
     ]
@@ -185,7 +190,9 @@ def find_roles(
         features = list(required.features)
     else:
         _check_features(where, features, columns, names)
-    return Roles(**by_role, features=features, estimates=estimates, aside=aside)
+        _check_weight(where, columns.weight, names)
+    weight = columns.weight if required.features is None else None
+    return Roles(**by_role, features=features, estimates=estimates, aside=aside, weight=weight)
 
 
 def _column_of(
@@ -206,7 +213,8 @@ def _column_of(
             f"{where}: no column {declared!r}, although it is declared as the {role} column{_near(declared, names)}; "
             f"found {_listed(names)}. Fix: declare one of these columns"
         )
-    excluded = {*columns.ignore, *declared_features, *filter(None, (getattr(columns, other) for other in ROLE_NAMES))}
+    excluded = {*columns.ignore, *declared_features, columns.weight}
+    excluded |= {getattr(columns, other) for other in ROLE_NAMES}
     candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
@@ -255,7 +263,7 @@ def _check_declared_once(where: object, columns: Columns) -> None:
     if duplicates := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
         raise GradrankError(
             f"{where}: column {duplicates[0]!r} is declared twice. Fix: keep one of the declarations under query, "
-            "label, docid, ignore and keep"
+            "label, docid, weight, ignore and keep"
         )
 
 
@@ -280,14 +288,25 @@ def _check_features(where: object, features: Sequence[str], columns: Columns, na
     """
     for name in features:
         if name not in columns.keep and (role := suspected_role(name)):
+            is_weight = WEIGHTS.fullmatch(normalised(name)) and not columns.weight
+            as_weight = f", declare it as the weights of the rows ({_declare('weight', name)})" if is_weight else ""
             raise GradrankError(
                 f"{where}: column {name!r} may be {role}, and is not used as a feature unless it is declared. Fix: set "
-                f"it aside ({_declare('ignore', name)}), or declare it a feature ({_declare('keep', name)})"
+                f"it aside ({_declare('ignore', name)}){as_weight}, or declare it a feature ({_declare('keep', name)})"
             )
     if not features:
         raise GradrankError(
             f"{where}: no column is left for features; found {_listed(names)}. Fix: add columns of numbers, or declare "
             f"one of these columns to be a feature ({_declare('keep', 'NAME')})"
+        )
+
+
+def _check_weight(where: object, weight: str | None, names: Sequence[str]) -> None:
+    """Raise GradrankError if a column of weights is declared and the table does not have it."""
+    if weight is not None and weight not in names:
+        raise GradrankError(
+            f"{where}: no column {weight!r}, although it is declared as the weight column{_near(weight, names)}; found "
+            f"{_listed(names)}. Fix: add the column to every file, or declare one of these columns"
         )
 
 
@@ -318,7 +337,7 @@ def suspected_role(name: str) -> str | None:
     """Return, as text, what a column of this name probably contains; None if the column is probably a feature."""
     plain = normalised(name)
     if WEIGHTS.fullmatch(plain):
-        return "the weights of rows, which training does not use yet"
+        return "the weights of rows"
     if plain in PARTS:
         return "the part that a row belongs to"
     unnumbered = re.sub(r"(duplicated)?\d+$", "", plain)

@@ -247,6 +247,8 @@ def _table(
     if roles.docid:
         ids = text_ids(raw.column(roles.docid), roles.docid, raw.where)
         values["docid"] = pl.select(pl.when(ids != "").then(ids))[ids.name]
+    if roles.weight:
+        values["weight"] = _weights(raw, roles.weight)
     values |= {name: numbers(raw, name) for name in roles.estimates}
     values |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
     if queries.order is not None:
@@ -254,7 +256,7 @@ def _table(
     values["qid"] = pl.Series(np.repeat(qids, rows))
     if names is not None:
         values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
-    columns = schema(len(roles.features), names is not None)
+    columns = schema(len(roles.features), names is not None, roles.weight is not None)
     empty = pl.repeat(None, count, eager=True)
     frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
@@ -266,21 +268,34 @@ def _labels(raw: RawTable, name: str, edges: Sequence[float]) -> pl.Series:
 
     edges: the edges of grades (see `Columns`); empty if the labels are grades.
     """
-    values = raw.column(name)
-    if values.dtype in (pl.Categorical, pl.Enum):
-        values = values.cast(pl.String)
-    if not (is_number(values) or values.dtype == pl.String):
-        raise GradrankError(
-            f"{raw.where}: column {name!r} is {values.dtype}, not grades. Fix: store whole numbers from 0 to "
-            f"{HIGHEST_GRADE}"
-        )
-    labels = floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
+    labels = _role_values(raw, name, f"grades. Fix: store whole numbers from 0 to {HIGHEST_GRADE}")
     if edges:
         raw.refuse(name, ~labels.is_finite().fill_null(False), "a finite number as label")
         return pl.Series(np.searchsorted(edges, labels.to_numpy(), side="right")).cast(pl.Int16)
     is_bad = labels.is_null() | (labels != labels.floor()) | (labels < 0) | (labels > HIGHEST_GRADE)
     raw.refuse(name, is_bad, f"a grade, a whole number from 0 to {HIGHEST_GRADE}")
     return labels.cast(pl.Int16)
+
+
+def _weights(raw: RawTable, name: str) -> pl.Series:
+    """Return a column of weights as float64. Raises GradrankError if a value is missing, negative or not finite."""
+    weights = _role_values(raw, name, "weights. Fix: store finite numbers of at least 0")
+    is_bad = weights.is_null() | ~weights.is_finite() | (weights < 0)
+    raw.refuse(name, is_bad, "a weight, a finite number of at least 0")
+    return weights
+
+
+def _role_values(raw: RawTable, name: str, expected: str) -> pl.Series:
+    """Return a column of numbers as float64. A value is null if it is missing, or if it is text and not a number.
+
+    expected: what the column should contain, for the GradrankError that is raised for another data type.
+    """
+    values = raw.column(name)
+    if values.dtype in (pl.Categorical, pl.Enum):
+        values = values.cast(pl.String)
+    if not (is_number(values) or values.dtype == pl.String):
+        raise GradrankError(f"{raw.where}: column {name!r} is {values.dtype}, not {expected}")
+    return floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:

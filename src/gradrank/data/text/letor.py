@@ -107,10 +107,14 @@ def scan_letor(
     return lazy_frame(schema(width, named), frames)
 
 
-def schema(width: int, named: bool) -> pl.Schema:
-    """Return the columns of rows with `width` features. named: True if query ids are text."""
+def schema(width: int, named: bool, weighted: bool = False) -> pl.Schema:
+    """Return the columns of rows with `width` features.
+
+    named: True if query ids are text. weighted: True if rows have weights.
+    """
     ids = {"qid": pl.Int64} | ({"query": pl.String} if named else {}) | {"docid": pl.String}
     numbers = {"inc": pl.Float64, "prob": pl.Float64, "label": pl.Int16}
+    numbers |= {"weight": pl.Float64} if weighted else {}
     return pl.Schema(ids | numbers | {f"f{number}": pl.Float32 for number in range(1, width + 1)})
 
 

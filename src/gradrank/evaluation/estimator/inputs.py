@@ -112,14 +112,13 @@ def _checked_weights(sample_weight: Any, rows: int) -> np.ndarray:
     return weights
 
 
-def query_weights(data: Collection) -> np.ndarray | None:
-    """Return the (q,) weights of the queries. None if the rows have no weights."""
-    if data.weights is None:
-        return None
-    weights = data.weights[data.offsets[:-1]]
-    if not np.array_equal(weights[data.query_of_row], data.weights):
-        raise GradrankError("sample_weight: weights differ within a query. Fix: give all rows of a query one weight")
-    return weights
+def check_equal_within_queries(rows: GroupedRows) -> None:
+    """Raise GradrankError if the rows of a query have different weights."""
+    uneven = rows.collection.uneven_query
+    if uneven is not None:
+        raise GradrankError(
+            f"sample_weight: weights differ within query {rows.qids[uneven]}. Fix: give all rows of a query one weight"
+        )
 
 
 def check_has_order(train: Collection) -> None:

@@ -20,10 +20,10 @@ from gradrank.evaluation.conventions import resolve as resolve_convention
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
+    check_equal_within_queries,
     check_has_order,
     held_out_queries,
     input_errors,
-    query_weights,
 )
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
@@ -34,6 +34,7 @@ from gradrank.training.job import partial_folder, publish
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
+from gradrank.training.weights import check_weights
 
 METRIC = "ndcg@10"  # the measure that `score` returns
 # The parameters of the estimator that are not parameters of the method, with their defaults.
@@ -165,7 +166,9 @@ class Ranker(BaseEstimator):
         qid
             (n,) query ids, integers or text. The rows of a query need not be next to each other.
         sample_weight
-            (n,) weights of the documents. Methods that cannot use weights refuse them.
+            (n,) weights of the documents. The column `uses_weights` of `gradrank.models()` tells which methods use
+            weights of documents, weights that are equal within each query, or none. Weights that a method cannot use
+            are refused. The validation data are not weighted.
         eval_set
             Validation data as a tuple (X, y, qid). The validation data select the model, for example the number of
             trees. If None, a fifth of the queries is held out (attribute `held_out_qid_`).
@@ -186,6 +189,9 @@ class Ranker(BaseEstimator):
             reader = Reader(self, cls.takes_missing)
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
             check_has_order(train.collection)
+            if train.collection.weights is not None:
+                uneven = train.collection.uneven_query
+                check_weights(cls, None if uneven is None else train.qids[uneven])
             seed = self._seed()
             if eval_set is None:
                 is_held_out = held_out_queries(train.collection.queries, seed)
@@ -229,7 +235,7 @@ class Ranker(BaseEstimator):
         with input_errors():
             features = Reader(self, self.fold_.model.takes_missing).features(X)
             if qid is None:
-                if self.fold_.model.scores_whole_queries:
+                if self.fold_.scores_whole_queries:
                     raise GradrankError(
                         f"qid: missing, but {self.method} scores the documents of a query together. Fix: give qid"
                     )
@@ -253,10 +259,12 @@ class Ranker(BaseEstimator):
         """
         check_is_fitted(self)
         with input_errors():
-            data = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid, sample_weight).collection
+            rows = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid, sample_weight)
+            check_equal_within_queries(rows)
+            data = rows.collection
             scores = self._scored(data.features, data.offsets)
             values = compute([METRIC], scores, data.labels, data.offsets, self.convention)[METRIC]
-            return float(np.average(values, weights=query_weights(data)))
+            return float(np.average(values, weights=data.query_weights))
 
     def save(self, folder: Path | str) -> None:
         """Write the trained model into a folder, in the format of results/<dataset>/<model>/fold<k>.

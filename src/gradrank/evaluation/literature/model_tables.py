@@ -26,6 +26,8 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
     - `installed`: whether these packages are installed;
     - `needs_pairs`: whether the model learns from pairs of documents;
     - `takes_missing`: whether features may be NaN;
+    - `uses_weights`: `documents` if the model uses weights of documents, `queries` if it uses weights that are equal
+      within each query, or null if it refuses weights;
     - `randomised`: whether the model with its default parameters depends on the random seed;
     - `package`: the distribution that contains the model, with its version, or null for gradrank itself.
 
@@ -53,7 +55,8 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
         for family, members in by_family(models().values()).items()
         for cls, year in members
     ]
-    return pl.DataFrame(rows, schema_overrides={"year": pl.Int64, "extra": pl.String, "package": pl.String})
+    text = ("extra", "package", "uses_weights")  # null in every row if there are few models
+    return pl.DataFrame(rows, schema_overrides={"year": pl.Int64, **dict.fromkeys(text, pl.String)})
 
 
 def _described(cls: type[Model], family: str, year: str) -> dict[str, Any]:
@@ -68,6 +71,7 @@ def _described(cls: type[Model], family: str, year: str) -> dict[str, Any]:
         "installed": not missing_packages(cls),
         "needs_pairs": cls.needs_pairs,
         "takes_missing": cls.takes_missing,
+        "uses_weights": cls.uses_weights,
         "randomised": cls.uses_seed(cls.Params()),
         "package": f"{extension.distribution} {extension.version}" if extension else None,
     }

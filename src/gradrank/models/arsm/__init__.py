@@ -23,6 +23,7 @@ from gradrank.training.nets.torch_training import rows_of
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
+from gradrank.training.weights import relative_weights
 
 if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
@@ -95,6 +96,7 @@ class ARSM(NetRanker[ARSMParams]):
     """
 
     Params = ARSMParams
+    uses_weights = "queries"
     summary = "ARSM-L2R: a tanh net trained on NDCG itself by the ARSM gradient (Dadaneh et al. 2020)"
     space: ClassVar = {
         "learning_rate": LogUniform(1e-4, 1e-2, "from the paper's to ten times Adam's default"),
@@ -138,14 +140,18 @@ class ARSM(NetRanker[ARSMParams]):
 
     @classmethod
     def _epochs(cls, train: Collection, params: ARSMParams, seed: int) -> Iterator[Candidate]:
-        """Yield one candidate per epoch. Its loss is the mean over queries of the loss of the drawn levels."""
+        """Yield one candidate per epoch. Its loss is the mean over queries of the loss of the drawn levels.
+
+        The gradient of a query is multiplied by the relative weight of the query. The reported loss is not weighted.
+        """
         from gradrank.models.arsm.expected_measure import measure_of
         from gradrank.models.arsm.gradient import arsm_gradient, entropy_gradient
         from gradrank.models.arsm.tanh_net import TanhNet
         from gradrank.training.nets.net import Net, standardisation, standardised
         from gradrank.training.solvers.adam import Adam, Average
 
-        mean, scale = standardisation(train.features)
+        mean, scale = standardisation(train.features, train.weights)
+        weights = relative_weights(train)
         features = standardised(train.features, mean, scale)
         measure = measure_of(params.loss, train.labels, train.offsets, params.discount)
         rng = np.random.default_rng(seed)
@@ -166,6 +172,8 @@ class ARSM(NetRanker[ARSMParams]):
                     drawn_loss, drawn = arsm_gradient(phi, races, offsets, measure.of(rows, batch))
                     gradient += drawn / params.draws
                     loss += drawn_loss / params.draws
+                if weights is not None:
+                    gradient *= np.repeat(weights[batch], np.diff(offsets))[:, None]
                 adam.step(net.backward((gradient / len(batch)).astype(np.float32)))
                 average.step()
             parameters = [p.copy() for p in average.means]

@@ -41,7 +41,7 @@ def climb(
     params: CoordinateAscentParams,
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Yield the weights and the mean of the training measure after each pass.
+    """Yield the weights and the mean of the training measure, weighted by the weights of the queries, after each pass.
 
     A pass visits the weights in random order. For each weight it tries all steps in both directions, and the value 0.
     If the best of these values improves the measure, the weight is set to this value. The weights are then scaled to
@@ -56,12 +56,12 @@ def climb(
     steps = params.first_step * 2.0 ** np.arange(params.steps)
     moves = np.concatenate([steps, -steps])
     scores = (weights[:, None] * columns).sum(axis=0)
-    best = criterion.per_query(scores).mean()
+    best = np.average(criterion.per_query(scores), weights=train.query_weights)
     for _ in range(params.passes):
         before = best
         for feature in rng.permutation(len(weights)):
             tried = np.append(moves, -weights[feature])
-            means = means_along(criterion, scores, columns[feature], tried)
+            means = means_along(criterion, scores, columns[feature], tried, train.query_weights)
             if means.max() > best:
                 best, move = means.max(), tried[means.argmax()]
                 weights[feature] += move
@@ -77,6 +77,7 @@ def climb(
 class CoordinateAscent(TermRanker[CoordinateAscentParams]):
     """A ranker with score = w . x."""
 
+    uses_weights = "queries"
     summary = "coordinate ascent of a linear ranker on NDCG or MAP (Metzler & Croft 2007)"
     Params = CoordinateAscentParams
     space: ClassVar = {

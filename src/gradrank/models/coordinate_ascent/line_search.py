@@ -7,18 +7,22 @@ from gradrank.data.order import order
 from gradrank.training.selection import Criterion
 
 
-def means_along(criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray) -> np.ndarray:
+def means_along(
+    criterion: Criterion, scores: np.ndarray, column: np.ndarray, moves: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Return the mean of the criterion over queries, at scores + move * column, for each move.
 
-    scores, column: (n,) float64. moves: (m,). The result is (m,).
+    scores, column: (n,) float64. moves: (m,). weights: (q,) weights of the queries in the mean, or None. The result is
+    (m,).
     """
     if criterion.cutoff is None:
-        return np.array([criterion.per_query(scores + move * column).mean() for move in moves])
+        values = (criterion.per_query(scores + move * column) for move in moves)
+        return np.array([np.average(of_queries, weights=weights) for of_queries in values])
     discount = criterion.discounts(np.arange(1, criterion.cutoff + 1))
     gain = criterion.gains(criterion.labels)
     ranked = order(scores, criterion.offsets)
     values = _ndcg_along(scores, column, moves, ranked, gain, discount, criterion.best, criterion.offsets)
-    return values.mean(axis=1)
+    return np.average(values, axis=1, weights=weights)
 
 
 @compiled("f8[:], f8[:], f8[:], i8[:], f8[:], f8[:], f8[:], i8[:]")

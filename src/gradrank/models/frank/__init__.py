@@ -34,7 +34,7 @@ class FRankParams(ModelParams):
 def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]]:
     """Yield the added stump and the training loss of each round.
 
-    The training loss is the mean over queries of the mean fidelity loss of the pairs of a query. The weight of a stump
+    The training loss is the weighted mean over queries of the mean fidelity loss of their pairs. The weight of a stump
     is alpha = 1/2 ln(W_right / W_wrong). W_right and W_wrong are the sums of the pair weights W over the pairs that the
     stump orders correctly and incorrectly. In each round, the stump with the smallest loss is added (Tsai et al. 2007,
     section 4.2; not checked against the paper).
@@ -58,6 +58,8 @@ def boost(train: Collection, params: FRankParams) -> Iterator[tuple[Term, float]
     of_query = np.bincount(pairs.query, pairs.weight, train.queries)
     weight = 1.0 if pairs.weight is None else pairs.weight
     shares = weight / of_query[pairs.query] / np.count_nonzero(of_query)
+    if train.query_weights is not None:
+        shares *= train.query_weights[pairs.query] / train.query_weights[of_query > 0].mean()
     differences = np.zeros(len(better))
     weights, loss = pair_weights(differences, shares)
     for _ in range(params.rounds):
@@ -112,6 +114,7 @@ class FRank(TermRanker[FRankParams]):
     Params = FRankParams
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"
     needs_pairs = True
+    uses_weights = "queries"
     space: ClassVar[Mapping[str, Dimension]] = {
         "rounds": Integer(50, 500, "hundreds of rounds, as in the paper"),
         "thresholds": Choice((16, 64, 256), "from coarse to nearly all values"),

@@ -54,6 +54,7 @@ class Fusion(Model[P]):
     """A ranker with score = sum_m w_m points_m over the members m. `weigh` returns the weights, by default 1."""
 
     Params = FusionParams
+    uses_weights = "documents"  # the training part is not used: the members were trained with its weights
 
     def __init__(self, params: P, weights: np.ndarray) -> None:
         """Create a fusion with (m,) weights, one per column of the features."""

@@ -41,7 +41,8 @@ class RankBoostNDCGParams(RankBoostParams):
 def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, float]]:
     """Yield the added stump and the training loss of each round (Freund et al. 2003, Figure 1 and section 3.2).
 
-    D is the distribution of weights over pairs, and D_1 is its initial value. Each round selects the stump h with the
+    D is the distribution of weights over pairs, and D_1 is its initial value, in which the weight of a pair is
+    multiplied by the weight of its query. Each round selects the stump h with the
     largest |r|, where r = sum D (h(better) - h(worse)). Without `negative_weights`, each round selects the stump with
     the largest r. The stump gets the weight alpha = 1/2 ln((1 + r)/(1 - r)), and D is multiplied by
     exp(alpha (h(worse) - h(better))). The training loss, sum D_1 exp(s_worse - s_better), is an upper bound on the
@@ -54,6 +55,8 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
     rows = order(train.labels.astype(np.float64), train.offsets)  # compiled functions need descending grades
     labels = train.labels[rows]
     base, slope = pair_weighting(labels, train.offsets, params.pair_weights)
+    if train.query_weights is not None:
+        base, slope = base * train.query_weights, slope * train.query_weights
     cuts, codes = [], np.empty((train.features.shape[1], train.rows), np.uint16)
     for feature, column in enumerate(train.features[rows].T):
         cuts.append(stump_thresholds(column, params.thresholds))
@@ -85,6 +88,7 @@ class RankBoost(TermRanker[RankBoostParams]):
 
     summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"
     Params = RankBoostParams
+    uses_weights = "queries"
     space: ClassVar = {
         "thresholds": Choice((10, 32, 256, 1024), "from RankLib's 10 to nearly all values"),
         "negative_weights": Choice((True, False), "Freund et al. 2003; common toolkits"),

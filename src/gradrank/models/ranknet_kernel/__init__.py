@@ -55,6 +55,7 @@ class RankNetKernel(Model[RankNetKernelParams]):
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True
+    uses_weights = "queries"
     space: ClassVar = {"gamma": LogUniform(2.0**-12, 2.0**-5, "an eighth to sixteen times the published 2^-9 to 2^-8")}
     # gamma: the value of the best published RBF RankSVM on MQ2007. l2: the middle of the grid.
     published: ClassVar = {"gamma": 2.0**-8, "l2": 1e-4}
@@ -84,16 +85,17 @@ class RankNetKernel(Model[RankNetKernelParams]):
         from gradrank.training.nets.net import standardisation, standardised
 
         train = with_pairs_to_order(train, cls.name)
-        targets, ties = train.targets, train.ties
-        mean, scale = standardisation(train.features)
+        targets, ties, weights = train.targets, train.ties, train.query_weights
+        mean, scale = standardisation(train.features, train.weights)
         features = standardised(train.features, mean, scale)
         rng = np.random.default_rng(seed)
         landmarks = features[np.sort(rng.permutation(train.rows)[: params.landmarks])]
 
         def cost(scores: np.ndarray) -> tuple[float, np.ndarray]:
-            return ranknet(scores, targets, train.offsets, ties=ties)
+            return ranknet(scores, targets, train.offsets, ties=ties, weights=weights)
 
-        problem = Problem(cost, ranknet_curvature(targets, train.offsets, ties), train.offsets)
+        curvature = ranknet_curvature(targets, train.offsets, ties)
+        problem = Problem(cost, curvature if train.weights is None else train.weights * curvature, train.offsets)
         validated = standardised(vali.features, mean, scale)
 
         def candidates() -> Iterator[Candidate]:

@@ -29,6 +29,7 @@ from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.search_space import Choice, Dimension, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
+from gradrank.training.weights import weighted_pairs
 
 if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
@@ -73,6 +74,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
     Params = RankNetReportParams
     summary = "RankNet (Burges et al. 2005) of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
     needs_pairs = True
+    uses_weights = "queries"
     space: ClassVar = SPACE
 
     def __init__(self, net: "Net", reading: str, scoring: str = "row_sums") -> None:
@@ -94,13 +96,13 @@ class RankNetReport(NetRanker[RankNetReportParams]):
         from gradrank.models.ranknet_report.pair_net import PairNet, train_epochs
         from gradrank.training.nets.net import Net, standardisation, standardised
 
-        mean, scale = standardisation(train.features)
+        mean, scale = standardisation(train.features, train.weights)
         rng = np.random.default_rng(seed)
         net = PairNet([train.features.shape[1], *params.hidden, 1], params.reading == "siamese", rng)
         losses = train_epochs(
             net,
             standardised(train.features, mean, scale),
-            train.pairs,
+            weighted_pairs(train),
             params.batch_pairs,
             params.pairs_per_epoch,
             params.learning_rate,

@@ -50,6 +50,7 @@ class SmoothRank(Regression[SmoothRankParams]):
     """
 
     Params = SmoothRankParams
+    uses_weights = "queries"
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
     space: ClassVar[Mapping[str, Dimension]] = {
         "l2": Choice([(10.0**e,) for e in range(-4, 1)], "one value of the grid"),
@@ -73,7 +74,7 @@ class SmoothRank(Regression[SmoothRankParams]):
         from gradrank.models.smoothrank.annealing import annealed
         from gradrank.training.losses.smoothrank import smoothrank
 
-        loss = partial(smoothrank, cutoff=params.cutoff)
+        loss = partial(smoothrank, cutoff=params.cutoff, weights=train.query_weights)
         coldest = min(params.coldest, params.warmest)
         temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
         for l2 in sorted(params.l2, reverse=True):

@@ -14,17 +14,18 @@ Smooth = Callable[..., tuple[float, np.ndarray]]  # a loss with the keyword argu
 def annealed(
     train: Collection, loss: Smooth, start: np.ndarray, l2: float, temperatures: Sequence[float]
 ) -> Iterator[tuple[np.ndarray, float, float]]:
-    """Yield the (d,) weights, the mean loss per query, and the temperature, for each temperature.
+    """Yield the (d,) weights, the weighted mean of the loss per query, and the temperature, for each temperature.
 
     The weights minimise loss / queries + l2 / 2 |w - start|^2 with standardised features. The solver is L-BFGS (the
     paper: conjugate gradients). The search at each temperature starts at the solution of the previous temperature.
 
-    loss: a loss with the keyword argument `temperature`. start: (d,) weights. `start` and the yielded weights are
-    weights of the original features, not of the standardised features.
+    loss: a loss with the keyword argument `temperature`, which contains the weights of the queries. start: (d,)
+    weights. `start` and the yielded weights are weights of the original features, not of the standardised features.
     """
     from scipy.optimize import minimize
 
-    mean, scale = standardisation(train.features)
+    mean, scale = standardisation(train.features, train.weights)
+    queries = train.queries if train.query_weights is None else train.query_weights.sum()
     features = (train.features - mean) / scale
     first = start * scale
     weights = first
@@ -32,8 +33,8 @@ def annealed(
     def objective(weights: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
         cost, gradient = loss(times(features, weights), train.labels, train.offsets, temperature=temperature)
         moved = weights - first
-        value = cost / train.queries + l2 / 2.0 * float(moved @ moved)
-        return value, transposed_times(features, gradient) / train.queries + l2 * moved
+        value = cost / queries + l2 / 2.0 * float(moved @ moved)
+        return value, transposed_times(features, gradient) / queries + l2 * moved
 
     for temperature in temperatures:
         options = {"maxiter": 100, "ftol": 1e-7, "gtol": 1e-6}

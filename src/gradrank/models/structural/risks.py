@@ -3,6 +3,8 @@
 Both are computed from the ranking that violates the margin most.
 """
 
+from functools import partial
+
 import numpy as np
 
 from gradrank.base.compiled import compiled
@@ -11,6 +13,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.order import order
 from gradrank.training.solvers.matrix_vector import times, transposed_times
 from gradrank.training.solvers.ranksvm.objective import group_by_grade, sort_groups, violation_sums
+from gradrank.training.weighted_sums import weighted_sum
 
 
 class PairRisk:
@@ -37,9 +40,10 @@ class PairRisk:
 class MAPRisk:
     """The risk of SVM-MAP (Yue et al. 2007): the mean over queries of max_y' [1 - AP(y') + w.Psi(y') - w.Psi(y)].
 
-    The mean is over the queries that have both relevant and irrelevant documents. y is a ranking with all relevant
-    documents on top, and y' is any ranking. Psi = 1 / (|C| |C'|) sum_ij y_ij (x_i - x_j), where i runs over the set C
-    of relevant documents and j over the set C' of irrelevant documents. y_ij is 1 if i ranks above j, otherwise -1.
+    The mean is weighted by the weights of the queries, and is over the queries that have both relevant and irrelevant
+    documents. y is a ranking with all relevant documents on top, and y' is any ranking. Psi = 1 / (|C| |C'|) sum_ij
+    y_ij (x_i - x_j), where i runs over the set C of relevant documents and j over the set C' of irrelevant documents.
+    y_ij is 1 if i ranks above j, otherwise -1.
     """
 
     def __init__(self, train: Collection, model: str) -> None:
@@ -48,9 +52,10 @@ class MAPRisk:
         Raises GradrankError if no query has both relevant and irrelevant documents.
         """
         self.features, self.offsets = train.features.astype(np.float64), train.offsets
-        self.relevant = train.labels > 0
+        self.relevant, self.weights = train.labels > 0, train.query_weights
         counts = np.add.reduceat(self.relevant.astype(np.int64), train.offsets[:-1])
-        self.queries = int(np.count_nonzero((counts > 0) & (counts < np.diff(train.offsets))))
+        counted = (counts > 0) & (counts < np.diff(train.offsets))
+        self.queries = float(np.count_nonzero(counted) if self.weights is None else self.weights[counted].sum())
         if not self.queries:
             raise GradrankError(
                 f"{model}: no query of the training part has both relevant and other documents, so average precision "
@@ -60,8 +65,16 @@ class MAPRisk:
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the risk of (d,) weights and its (d,) subgradient."""
         scores = times(self.features, weights)
-        value, shares = most_violating(scores, self.relevant, self.offsets, order(scores, self.offsets))
+        if self.weights is None:
+            value, shares = most_violating(scores, self.relevant, self.offsets, order(scores, self.offsets))
+        else:
+            value, shares = weighted_sum(partial(self._violation, scores), self.offsets, self.weights)
         return value / self.queries, transposed_times(self.features, shares) / self.queries
+
+    def _violation(
+        self, scores: np.ndarray, queries: np.ndarray, rows: np.ndarray, offsets: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        return most_violating(scores[rows], self.relevant[rows], offsets, order(scores[rows], offsets))
 
 
 @compiled("f8[:], b1[:], i8[:], i8[:]")

@@ -118,14 +118,26 @@ def log1p(features: np.ndarray, limit: float | None) -> np.ndarray:
     return np.clip(np.sign(features) * np.log1p(np.abs(features)), -limit, limit)
 
 
-def standardisation(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def standardisation(features: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the (d,) float64 means and the (d,) float64 standard deviations of (n, d) features.
 
-    For a constant feature, 1 is returned instead of the standard deviation 0.
+    For a constant feature, 1 is returned instead of the standard deviation 0. weights: (n,) weights of the rows. If
+    None, all rows have the same weight.
     """
+    if weights is not None:
+        return _weighted_standardisation(features, weights)
     mean = features.mean(axis=0, dtype=np.float64)
     scale = np.sqrt(squared_deviations(features, mean) / len(features))
     return mean, np.where(scale > 0.0, scale, 1.0)
+
+
+def _weighted_standardisation(features: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    varies = features.max(axis=0) > features.min(axis=0)  # the weighted mean of a constant has a rounding error
+    mean = np.where(varies, np.einsum("n,nd->d", weights, features) / weights.sum(), features[0])
+    squares = np.zeros(len(mean))
+    for rows in _blocks(len(features)):
+        squares += np.einsum("n,nd->d", weights[rows], np.square(features[rows] - mean))
+    return mean, np.where(varies, np.sqrt(squares / weights.sum()), 1.0)
 
 
 @compiled("f4[:,:], f8[:]")

@@ -54,6 +54,7 @@ class NeuralRanker(NetRanker[N]):
     """A model that consists of one trained scorer. `Params` has a field for each setting of its default loss."""
 
     Params = NeuralParams
+    uses_weights = "queries"
     requires = ("torch",)
     extra = "nets"
 

@@ -28,14 +28,16 @@ class Inputs(NamedTuple):
     log_limit: float | None
 
     @classmethod
-    def of(cls, features: np.ndarray, params: ScorerParams, device: torch.device) -> "Inputs":
+    def of(
+        cls, features: np.ndarray, params: ScorerParams, device: torch.device, weights: np.ndarray | None = None
+    ) -> "Inputs":
         """Create the inputs from the (n, d) features of the training part, preprocessed as `params.inputs` states.
 
-        The preprocessed features are copied to `device`.
+        The preprocessed features are copied to `device`. weights: (n,) weights of the documents, or None.
         """
         limit = LOG_LIMIT if params.inputs == "log1p" else None
         features = log1p(features, limit)
-        mean, scale = standardisation(features)
+        mean, scale = standardisation(features, weights)
         prepared = torch.from_numpy(standardised(features, mean, scale)).to(device)
         return cls(prepared, mean, scale, limit)
 

@@ -6,6 +6,7 @@ Torch is imported inside the functions, because every command that lists the mod
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gradrank.training.loss import Loss
 from gradrank.training.model import Callback
 from gradrank.training.nets.device import prepare
 from gradrank.training.nets.net_params import NeuralParams, ScorerParams
+from gradrank.training.weights import relative_weights
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +41,8 @@ def train_net(
     """Return the exported scorer after the first epoch with the highest `select_by` on `vali`.
 
     Each step computes the loss of a batch of at most `batch_queries` queries. The gradient of the loss with respect to
-    the outputs is divided by the number of queries in the batch, and then propagated backward once. The labels of the
+    the outputs is divided by the number of queries in the batch, and then propagated backward once. The loss of a query
+    is multiplied by the weight of the query, relative to the mean weight. The labels of the
     loss are `train.targets`, which are grades or pairs. Features are standardised by the mean and standard deviation of
     the training part.
 
@@ -55,7 +58,8 @@ def _epochs(
     train: Collection, vali: Collection, loss: Loss, params: NeuralParams, seed: int, outputs: int
 ) -> Iterator[Candidate]:
     """Yield the exported scorer after each epoch."""
-    scorer, optimiser = create_scorer(train.features, params, seed, outputs)
+    scorer, optimiser = create_scorer(train.features, params, seed, outputs, train.weights)
+    weights = relative_weights(train)
     shuffle, draws = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     targets = train.targets
     for epoch in range(1, params.epochs + 1):
@@ -63,7 +67,8 @@ def _epochs(
         for batch in scorer.batches(shuffle, train.offsets, params.batch_queries):
             rows, offsets = rows_of(batch, train.offsets)
             labels = targets[rows] if isinstance(targets, np.ndarray) else targets.of_queries(batch, train.offsets)
-            cost += _step(scorer, optimiser, loss, labels, rows, offsets, draws)
+            loss_of_batch = loss if weights is None else partial(loss, weights=weights[batch])
+            cost += _step(scorer, optimiser, loss_of_batch, labels, rows, offsets, draws)
         trained = scorer.export()
         scores = trained.scores(vali.features, vali.offsets)
         if not np.isfinite(scores).all():
@@ -102,18 +107,18 @@ def _step(
 
 
 def create_scorer(
-    features: np.ndarray, params: ScorerParams, seed: int, outputs: int = 1
+    features: np.ndarray, params: ScorerParams, seed: int, outputs: int = 1, weights: np.ndarray | None = None
 ) -> "tuple[Scorer, torch.optim.AdamW]":
     """Return a scorer with random weights, and its optimiser, both on the device that `params.device` selects.
 
-    features: (n, d) features of the training part. outputs: number of outputs per document. Raises GradrankError if the
-    GPU is missing.
+    features: (n, d) features of the training part. outputs: number of outputs per document. weights: (n,) weights of
+    the documents, or None. Raises GradrankError if the GPU is missing.
     """
     import torch
 
     from gradrank.training.nets.scorer import Inputs
 
-    inputs = Inputs.of(features, params, prepare(params.device))
+    inputs = Inputs.of(features, params, prepare(params.device), weights)
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
     # fused=True, because the default on the CPU uses the square roots of MKL, which differ between processors.
     optimiser = torch.optim.AdamW(

@@ -66,7 +66,7 @@ class BoostedTrees(Model[B]):
 
     Params = BoostingParams
     takes_missing = True
-    uses_weights = True
+    uses_weights = "documents"
     ranks_queries: ClassVar[bool] = False  # if True, QUERY_LIMIT applies
     space: ClassVar[Mapping[str, Dimension]] = TREES
     published: ClassVar[Mapping[str, Any]] = LIGHTGBM

@@ -43,14 +43,22 @@ class WrappedBooster:
 
 
 class CustomObjectiveBooster(WrappedBooster):
-    """A booster that fits its trees to the derivatives of a given loss at the current scores."""
+    """A booster that fits its trees to the derivatives of a given loss at the current scores.
 
-    def __init__(self, booster: Any, derivatives: "Derivatives") -> None:
+    LightGBM does not weight the derivatives of such a loss, so they are multiplied by the (n,) weights here.
+    """
+
+    def __init__(self, booster: Any, derivatives: "Derivatives", weights: np.ndarray | None = None) -> None:
         super().__init__(booster)
-        self.derivatives = derivatives
+        self.derivatives, self.weights = derivatives, weights
 
     def update(self) -> bool:
-        return self.booster.update(fobj=lambda scores, data: self.derivatives(scores))
+        return self.booster.update(fobj=lambda scores, data: self._weighted(*self.derivatives(scores)))
+
+    def _weighted(self, slopes: np.ndarray, curvatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.weights is None:
+            return slopes, curvatures
+        return self.weights * slopes, self.weights * curvatures
 
 
 class BestModelBooster(WrappedBooster):

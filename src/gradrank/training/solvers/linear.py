@@ -1,6 +1,7 @@
 """Training of linear rankers to convergence by L-BFGS, for any smooth convex loss and a grid of L2 penalties."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gradrank.training.model import Callback
 from gradrank.training.nets.net import Net, standardisation
 from gradrank.training.solvers.matrix_vector import centred_times, transposed_centred_times
 
-Loss = Callable[[np.ndarray, Any, np.ndarray], tuple[float, np.ndarray]]
+Loss = Callable[..., tuple[float, np.ndarray]]
 
 
 def best_linear(
@@ -20,9 +21,12 @@ def best_linear(
     """Train a linear scorer for each l2 in `grid`, and return the scorer with the best `select_by` on `vali`.
 
     The features are standardised. loss: function of (scores, `train.targets`, offsets) that returns the cost and its
-    (n,) gradient. The callback is called once per l2, in descending order of l2.
+    (n,) gradient. If `train` has weights, it has the keyword argument `weights`, the (q,) weights of the queries. The
+    callback is called once per l2, in descending order of l2.
     """
-    mean, scale = standardisation(train.features)
+    mean, scale = standardisation(train.features, train.weights)
+    if train.weights is not None:
+        loss = partial(loss, weights=train.query_weights)
     path = l2_path(train.features, train.targets, train.offsets, loss, grid, mean, scale)
     nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
     candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)

@@ -11,6 +11,7 @@ from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback
 from gradrank.training.nets.net import Net, standardisation, standardised
 from gradrank.training.solvers.pair_descent import GroupedPairs, Layers, update_by_group, update_by_pair
+from gradrank.training.weights import relative_weights
 
 
 def train_stochastic(
@@ -31,13 +32,14 @@ def train_stochastic(
 
     A step follows the sum of the gradients of all pairs of one query or, if `by_pair`, the gradient of one pair. Each
     epoch takes the steps in a new random order. The mean cost of an epoch is computed from the cost before each step.
-    If the mean cost exceeds that of the previous epoch, the learning rate is halved.
+    If the mean cost exceeds that of the previous epoch, the learning rate is halved. The cost of a query, and so the
+    length of its steps, is multiplied by the weight of the query, relative to the mean weight.
 
     hidden: number of tanh units; 0 for a linear scorer. epochs: number of epochs. sigma: scale of score differences.
     ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|; this
     setting has no effect if `by_pair` is True. Raises GradrankError if costs or scores are not finite.
     """
-    mean, scale = standardisation(train.features)
+    mean, scale = standardisation(train.features, train.weights)
     x = standardised(train.features, mean, scale).astype(np.float64)
     rng = np.random.default_rng(seed)
     layers = initial_layers(x.shape[1], hidden, rng)
@@ -78,6 +80,9 @@ def _pair_by_pair(x: np.ndarray, train: Collection, layers: Layers, sigma: float
     if not isinstance(pairs, Pairs):
         pairs = crucial_pairs(train.labels, train.offsets, ties)
     target, weight = _targets_and_weights(pairs)
+    of_queries = relative_weights(train)
+    if of_queries is not None:
+        weight = weight * of_queries[pairs.query]
 
     def epoch(steps: np.ndarray, rate: float) -> float:
         cost = update_by_pair(x, pairs.better, pairs.worse, target, weight, steps, *layers, rate, sigma)
@@ -93,18 +98,21 @@ def _query_by_query(
 
     The mean cost is a mean over pairs or, if `by_ndcg`, over queries.
     """
-    rows, pairs = np.arange(train.rows), None
-    if by_ndcg:
-        divisor = train.queries
-    elif isinstance(train.targets, Pairs):
+    rows, pairs, weights = np.arange(train.rows), None, relative_weights(train)
+    counts = np.ones(train.queries) if by_ndcg else pair_counts(train.labels, train.offsets, ties)
+    if isinstance(train.targets, Pairs) and not by_ndcg:
         pairs = _group_by_query(train.targets, train)
-        divisor = pairs.weight.sum()
-    else:
-        divisor = pair_counts(train.labels, train.offsets, ties).sum()
+        counts = np.bincount(train.targets.query, pairs.weight, train.queries)
+
+    def update(steps: np.ndarray, rate: float) -> float:
+        documents = (x, train.labels, rows, train.offsets, steps)
+        return update_by_group(*documents, *layers, rate, sigma, ties, by_ndcg, pairs)
 
     def epoch(steps: np.ndarray, rate: float) -> float:
-        documents = (x, train.labels, rows, train.offsets, steps)
-        return update_by_group(*documents, *layers, rate, sigma, ties, by_ndcg, pairs) / divisor
+        if weights is None:
+            return update(steps, rate) / counts.sum()
+        costs = (weights[query] * update(np.array([query]), float(rate * weights[query])) for query in steps)
+        return float(sum(costs) / (weights * counts).sum())
 
     return train.queries, epoch
 

@@ -17,7 +17,6 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.data.collection import Collection
 from gradrank.data.order import descending
-from gradrank.data.pairs import Pairs
 from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 
@@ -62,17 +61,19 @@ class WeightedPairs:
 Sums = Callable[[np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 
 
-def weight_pairs(pairs: Pairs, weighting: str, queries: int) -> WeightedPairs:
-    """Convert pairs to preferences with the weights tau.
+def weight_pairs(collection: Collection, weighting: str) -> WeightedPairs:
+    """Convert the pairs `collection.pairs` to preferences with the weights tau.
 
     A pair with target P becomes two preferences, whose weights have the factors P and 1 - P. weighting: if `pair`, tau
-    is the weight of the preference. If `query`, tau is this weight divided by the total weight of the query. queries:
-    number of queries.
+    is the weight of the preference. If `query`, tau is this weight divided by the total weight of the query's
+    preferences. In both cases, tau is multiplied by the weight of the query.
     """
-    preferences = pairs.directed()
+    preferences = collection.pairs.directed()
     tau = np.ones(len(preferences)) if preferences.weight is None else preferences.weight
     if weighting == "query":
-        tau = tau / np.bincount(preferences.query, tau, queries)[preferences.query]
+        tau = tau / np.bincount(preferences.query, tau, collection.queries)[preferences.query]
+    if collection.query_weights is not None:
+        tau = tau * collection.query_weights[preferences.query]
     return WeightedPairs(preferences.better, preferences.worse, tau)
 
 
@@ -94,6 +95,8 @@ def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
         query: tau = 1 / (number of crucial pairs of the query)
         ndcg: tau = (grade difference) / (K DCG_beta(ideal)), where K is the number of queries with a crucial pair. The
             sum of tau over the inverted pairs is then the mean of 1 - NDCG_beta (Jin et al. 2018).
+
+    tau is multiplied by the weight of the query, and K is then the sum of these weights.
     """
     query, labels, queries = collection.query_of_row, collection.labels, collection.queries
     rows = np.lexsort((labels, query))
@@ -104,8 +107,9 @@ def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
     of_group = query[rows][starts]
     documents = np.bincount(of_group, sizes, queries)
     pairs = (documents**2 - np.bincount(of_group, sizes**2, queries)) / 2
+    weights = np.ones(queries) if collection.query_weights is None else collection.query_weights
     if weighting == "ndcg":
-        total = np.count_nonzero(pairs) * ideal_dcg_beta(labels, collection.offsets)
+        total = weights[pairs > 0].sum() * ideal_dcg_beta(labels, collection.offsets)
     else:
         total = pairs if weighting == "query" else np.ones(queries)
     return GradeGroups(
@@ -113,7 +117,7 @@ def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
         starts=np.r_[starts, collection.rows],
         grade=labels[rows][starts].astype(np.float64),
         first=first,
-        weight=np.divide(1.0, total, out=np.zeros(queries), where=pairs > 0),
+        weight=np.divide(weights, total, out=np.zeros(queries), where=pairs > 0),
         by_gap=weighting == "ndcg",
     )
 
