@@ -30,7 +30,7 @@ def file_server(
     content
         The content of all paths, or a dict from path without the leading slash to content.
     plan
-        What the first requests meet, one after the other: an HTTP status, a number of bytes after which the connection
+        The answers to the first requests, one after the other: an HTTP status, a number of bytes after which the connection
         drops, a path or an address to which the request is redirected, or a `Stall`. All later requests are answered
         in full.
     ranges
