@@ -1,7 +1,8 @@
 """Strip plots with one row per method. Positions are percentages, so that a row fits any width without distortion."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -43,6 +44,14 @@ def vertical_line(scale: svg.Scale, value: float, class_: str, margin: int = 0) 
 def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval") -> Markup:
     """Return a horizontal bar from `low` to `high`."""
     return svg.element("line", x1=percent(scale, low), x2=percent(scale, high), y1=MIDDLE, y2=MIDDLE, class_=class_)
+
+
+def diamond(scale: svg.Scale, entry: Mapping[str, Any]) -> Markup:
+    """Return a diamond at a published value. entry: a row of the table published."""
+    title = svg.element("title", f"published: {entry['published']:.4f} ({entry['method']}, {entry['source']})")
+    # The position of a path cannot be in percent, so the path is inside a nested svg element.
+    path = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
+    return svg.element("svg", path, x=percent(scale, entry["published"]), y=MIDDLE, overflow="visible")
 
 
 def axis(scale: svg.Scale) -> Markup:

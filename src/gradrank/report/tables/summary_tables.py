@@ -49,6 +49,17 @@ class Definition(NamedTuple):
     parts: str = "convention"
 
 
+class Caution(NamedTuple):
+    """A caution about the values of a data set. is_serious: True if it can change a conclusion."""
+
+    text: str
+    is_serious: bool
+
+    @property
+    def word(self) -> str:
+        return "Warning" if self.is_serious else "Note"
+
+
 # This text follows the explanation of the interval if a method was trained with several seeds.
 SEEDS = (
     "For methods trained with several seeds, the mean is over the seeds as well, and the interval is Student's, over "
@@ -176,7 +187,7 @@ DEFINITIONS = {
         ),
     ),
     "file_order": Definition(
-        "Effect of the order of equal scores on {}",
+        "Effect of the file order on tied scores on {}",
         file_order_rows,
         (
             *MODEL_METRIC,
@@ -186,8 +197,8 @@ DEFINITIONS = {
             Column("share", form=".2f"),
         ),
         Wide(("convention", "model"), "metric", "{mean} ({expected})"),
-        "In file order (in expectation over all orders of equal scores); share: their difference in halves of the 95% "
-        "interval.",
+        "In file order (in expectation over all orders of tied scores). The column share of the CSV file has the "
+        "difference of the two, divided by half the 95% interval.",
     ),
 }
 
@@ -234,7 +245,8 @@ def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | N
     return dict(sorted(by_model.items()))
 
 
-def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
-    """Return the warnings about short lists and about tied scores, under the primary convention."""
+def cautions(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[Caution]:
+    """Return the cautions about short lists and about tied scores, under the primary convention."""
     short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
-    return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))
+    ties = file_order.note(tables.get("file_order", []))
+    return [*([Caution(short, True)] if short else []), *([Caution(*ties)] if ties else [])]
