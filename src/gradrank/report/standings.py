@@ -100,14 +100,14 @@ def standings(dataset: ReportedDataset) -> Standings:
     """Return the methods of a data set by its headline metric under its primary convention."""
     rows = {model: row for model, row in dataset.headline_rows().items() if not is_missing(row["mean"])}
     published = comparable_published(dataset)
-    families = _families()
+    family_of = families()
     ordered = sorted(rows, key=lambda model: (descending(rows[model]["mean"]), model))
     return Standings(
         dataset.headline,
         [
             Standing(
                 model,
-                families.get(dataset.model_of(model), OTHERS),
+                family_of.get(dataset.model_of(model), OTHERS),
                 rows[model]["mean"],
                 None if is_missing(half := rows[model]["half_width"]) else half,
                 published.get(model, ()),
@@ -133,7 +133,7 @@ def comparable_published(dataset: ReportedDataset) -> dict[str, list[Row]]:
     return found
 
 
-def _families() -> Mapping[str, str]:
+def families() -> Mapping[str, str]:
     """Return the family of each installed model."""
     return {model.name: family for family, members in by_family(models().values()).items() for model, _ in members}
 

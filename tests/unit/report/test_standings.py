@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Collection
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 from gradrank.base.results import Results
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import ReportedDataset, read_contents
-from gradrank.report.plots.intervals import MOST_SHOWN, intervals
+from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.report.standings import Standing, Standings, listed, standings
 from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
@@ -21,14 +22,20 @@ from rendered import Document, rendered
 MODELS = ("fusion", "lambdamart", "ranknet_linear", "ranksvm")
 
 
-def made(means, better=frozenset(), families=None):
+def made(means, better: Collection[tuple[str, str]] | None = (), families=None):
     """Return standings of methods with these means; by default, every method has a family of its name."""
     first = next(iter(means), "")
     rows = [
         Standing(model, (families or {}).get(model, model), mean, 0.01, (), (first, model) in (better or ()))
         for model, mean in means.items()
     ]
-    return Standings("ndcg@10", rows, better)
+    return Standings("ndcg@10", rows, None if better is None else frozenset(better))
+
+
+def drawn(ranked) -> IntervalPlot:
+    plot = intervals(ranked)
+    assert plot is not None
+    return plot
 
 
 @pytest.mark.parametrize(
@@ -124,7 +131,7 @@ def contents(root):
 def test_better_pairs_are_those_of_the_pairwise_table(run):
     (dataset,) = (dataset for dataset in contents(run).datasets if dataset.name == "mq2007")
     rows = [row for row in read_tables(run / "results/mq2007/tables")["pairwise"] if row["metric"] == "ndcg@10"]
-    means = {model: values["ndcg@10"] for model, values in dataset.summary.items()}
+    means = {model: values["ndcg@10"] or 0.0 for model, values in dataset.summary.items()}
     expected = {
         tuple(sorted((row["model_a"], row["model_b"]), key=lambda model: -means[model]))
         for row in rows
@@ -171,7 +178,7 @@ def test_plot_shows_every_method_once_and_shades_the_methods_that_are_not_worse(
     means = {f"m{number}": 1 - number / 100 for number in range(count)}
     families = {f"m{number}": f"family {number % 3}" for number in range(count)}
     worse = {("m0", f"m{number}") for number in range(20, count)}
-    plot = intervals(made(means, worse, families))
+    plot = drawn(made(means, worse, families))
     assert sorted(strip.model for strip in plot.strips) == sorted(means)
     assert sum(map(len, plot.shown.values())) == MOST_SHOWN and plot.folded_methods == count - MOST_SHOWN
     assert list(plot.shown) == ["family 0", "family 1", "family 2"]
@@ -197,4 +204,4 @@ def test_undefined_means_are_left_out():
     ]
     dataset = ReportedDataset("d", "d", "letor4", means, {"main": rows}, {}, {}, None, [])
     assert standings(dataset).answer() == "`b` is the only method: NDCG@10 0.5000."
-    assert intervals(standings(dataset)).strips[0].model == "b"
+    assert drawn(standings(dataset)).strips[0].model == "b"

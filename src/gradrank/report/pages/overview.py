@@ -41,7 +41,7 @@ class DatasetResults:
         """Return (file name without suffix, drawing) of the plot."""
         if self.plot is None:
             return []
-        return [(f"{self.dataset.name}/intervals", stacked(self.plot.strips, self.plot.axis, ".4f"))]
+        return [(f"{self.dataset.name}/intervals", stacked(self.plot.strips, self.plot.axis, ".4f", self.plot.level))]
 
 
 def _results(dataset: ReportedDataset) -> DatasetResults:

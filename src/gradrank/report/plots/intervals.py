@@ -34,6 +34,11 @@ class IntervalPlot:
         return [strip for part in (self.shown, self.folded) for strips in part.values() for strip in strips]
 
     @property
+    def ranked(self) -> list[Strip]:
+        """Every strip, best first."""
+        return sorted(self.strips, key=lambda strip: -strip.mean)
+
+    @property
     def folded_methods(self) -> int:
         return sum(map(len, self.folded.values()))
 

@@ -1,6 +1,6 @@
 """Strip plots with one row per method. Positions are percentages, so that a row fits any width without distortion."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,14 +62,17 @@ def axis(scale: svg.Scale) -> Markup:
     return svg.element("svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip")
 
 
-def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:
+def stacked(strips: Sequence[Strip], below: Markup, form: str, shaded: Collection[str] = ()) -> Markup:
     """Return all rows as one drawing. Each row shows the method name, the strip and the mean.
 
-    below: the axis. form: format specification of the means.
+    below: the axis. form: format specification of the means. shaded: the methods whose rows are shaded.
     """
     parts = []
     for index, row in enumerate(strips):
         y = index * HEIGHT
+        if row.model in shaded:
+            shade = {"x": -4, "y": y, "width": NAMES + PLOT + NUMBERS + 8, "height": HEIGHT}
+            parts.append(svg.element("rect", **shade, class_="shaded"))
         parts.append(svg.element("text", row.model, x=0, y=y + MIDDLE + 4, class_="name"))
         parts.append(svg.element("svg", row.drawing, x=NAMES, y=y, width=PLOT, height=HEIGHT))
         place = {"x": NAMES + PLOT + NUMBERS, "y": y + MIDDLE + 4}
