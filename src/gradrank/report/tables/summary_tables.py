@@ -67,10 +67,10 @@ SEEDS = (
 )
 # This text states where the hyper-parameter settings come from, and on which data they were chosen.
 SETTINGS = (
-    "One setting of each method for all folds: its publication's or its library's, what params.yaml says, or one "
-    "chosen by the mean validation value over MQ2007's folds, whose validation parts are together its test parts "
-    "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
-    "contest`."
+    "Each method has one setting for all folds: the setting of its publication or library, the setting in params.yaml, "
+    "or one that was chosen by the mean validation value over the folds of MQ2007. The validation parts of these folds "
+    "together contain the same queries as their test parts. `gradrank models NAME` prints the source of each setting. "
+    "`snakemake contest` chooses the settings on the validation part of each fold instead."
 )
 # provenance.json contains a checksum of the written tables, including titles and notes. After a change of a title or
 # note, the summaries and provenance records of all data sets must be written again.
