@@ -8,13 +8,12 @@ import numpy as np
 
 from gradrank.base.numbers import is_missing
 from gradrank.base.results import DatasetFolder
-from gradrank.evaluation.per_query import COMPACT, QueryValues, query_values
-from gradrank.evaluation.statistics import holm, wilcoxon
+from gradrank.evaluation.per_query import QueryValues, read_compact
+from gradrank.evaluation.statistics import holm, wilcoxon_of_pairs
 from gradrank.report.tables.dataset_values import DatasetValues, published_rows
 from gradrank.report.tables.summary_tables import DEFINITIONS
 from gradrank.report.tables.table import Row, Table
 
-DECIMALS = 6  # decimals of the values in queries.parquet, which are stored as float32
 Summary = Mapping[str, Mapping[str, float | None]]
 
 
@@ -37,7 +36,7 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, he
     those of summary.json. If queries.parquet is missing or belongs to other means, there are no intervals, no published
     values and no tests.
     """
-    measured, values = _read_values(dataset)
+    measured, values = read_compact(dataset.queries_path) if dataset.queries_path.is_file() else ("", {})
     if not _belong_together(values, summary):
         values = {}
     else:
@@ -49,19 +48,6 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, he
         tables["published"] = Table("published", "", DEFINITIONS["published"].columns, published_rows(measures)).rows
     tested = {model: of.values[headline] for model, of in values.items() if headline in of.values}
     return CommittedResults(convention, tables, paired_tests(tested, summary, headline))
-
-
-def _read_values(dataset: DatasetFolder) -> tuple[str, dict[str, QueryValues]]:
-    """Return the convention of queries.parquet and its values by method; empty if there is no such file."""
-    import polars as pl
-
-    if not dataset.queries_path.is_file():
-        return "", {}
-    frame = pl.read_parquet(dataset.queries_path)
-    metrics = [metric for metric in COMPACT if metric in frame.columns]
-    frame = frame.with_columns(pl.col(metric).cast(pl.Float64).round(DECIMALS) for metric in metrics)
-    by_model = frame.group_by("model", maintain_order=True)
-    return frame["convention"][0], {model: query_values(rows, metrics) for (model,), rows in by_model}
 
 
 def _belong_together(values: Mapping[str, QueryValues], summary: Summary) -> bool:
@@ -105,9 +91,10 @@ def paired_tests(values: Mapping[str, np.ndarray], summary: Summary, metric: str
     """
     if not values:
         return []
-    is_complete = ~np.isnan(np.column_stack(list(values.values()))).any(axis=1)
+    matrix = np.column_stack(list(values.values()))
+    complete = matrix[~np.isnan(matrix).any(axis=1)]
     pairs = list(combinations(values, 2))
-    p_values = holm([wilcoxon(values[a][is_complete], values[b][is_complete]) for a, b in pairs])
+    p_values = holm(wilcoxon_of_pairs(complete) if len(complete) else [np.nan] * len(pairs))
     return [
         {"model_a": a, "model_b": b, "difference": (summary[a][metric] or 0.0) - (summary[b][metric] or 0.0)}
         | {"metric": metric, "wilcoxon_holm": float(p)}

@@ -21,7 +21,7 @@ from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.committed_results import read_committed
+from gradrank.report.committed_results import paired_tests, read_committed
 from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.summary_tables import Caution, cautions, means, read_tables
 from gradrank.report.tables.table import Row
@@ -236,10 +236,14 @@ def _read_dataset(
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
     was_run_here = bool(tables["main"])
+    queries = _read_queries(dataset, summary, convention) if was_run_here else {}
     if was_run_here:
         tested = (headline(summary), convention)
         tests = [row for row in tables["pairwise"] if (row["metric"], row["convention"]) == tested]
-        if means(tables["main"], convention) != summary:
+        measured = means(tables["main"], convention)
+        if not tests:  # the tables have tests of two metrics under one convention
+            tests = paired_tests(queries, measured, headline(summary))
+        if measured != summary:
             notices.append(
                 f"{SUMMARY} and the tables differ under {convention}: they are from different runs or "
                 f"conventions. Run `snakemake {dataset.name}` again."
@@ -269,7 +273,7 @@ def _read_dataset(
         convention=convention,
         summary=summary,
         tables=tables,
-        queries=_read_queries(dataset, summary, convention) if was_run_here else {},
+        queries=queries,
         folds={model: _read_folds(dataset.method(model)) for model in summary} if was_run_here else {},
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from gradrank.base.results import Results
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.evaluation.statistics import LEVEL, compare_all
 from gradrank.report.contents import ReportedDataset, read_contents
 from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.report.standings import Standing, Standings, listed, standings
@@ -152,6 +152,19 @@ def test_committed_results_have_the_intervals_and_tests_of_their_run(run, commit
         assert theirs.mean == pytest.approx(ours.mean, abs=5.1e-5)
         assert theirs.half_width == pytest.approx(ours.half_width, abs=1e-5)
         assert [row["published"] for row in ours.published] == [row["published"] for row in theirs.published]
+
+
+def test_a_convention_without_a_table_of_tests_is_tested_from_the_values(run):
+    found = read_contents(Results(run / "results"), "standard", run / "params.yaml", run / "data" / "parquet")
+    dataset = {dataset.name: dataset for dataset in found.datasets}["mq2007"]
+    folds = np.repeat(np.arange(1, 6), [7, 8, 9, 10, 11])  # of made_results
+    rows = compare_all(dataset.queries, folds)
+    significant = {
+        (row["model_a"], row["model_b"]) if row["difference"] > 0 else (row["model_b"], row["model_a"])
+        for row in rows
+        if row["wilcoxon_holm"] < LEVEL
+    }
+    assert dataset.better == significant and significant
 
 
 @pytest.mark.parametrize("damage", ["missing", "other means"])
