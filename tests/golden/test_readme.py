@@ -6,7 +6,8 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.report.tables.readme import result_table, with_table
+from gradrank.report.readme import PICTURE, contest_standings, picture, result_table, with_results
+from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = ROOT / "results/studies/contest/numbers.json"
@@ -17,14 +18,34 @@ def text() -> str:
     return (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+def shown(text: str, numbers: dict) -> str:
+    return with_results(text, contest_standings(numbers, "mq2007"), result_table(numbers, "mq2007"))
+
+
 def test_readme_shows_the_committed_contest(text):
-    assert with_table(text, result_table(read_json(NUMBERS), "mq2007")) == text, "run `make readme`"
+    assert shown(text, read_json(NUMBERS)) == text, "run `make readme`"
+
+
+def test_the_picture_shows_the_table_of_readme(text):
+    ranked = contest_standings(read_json(NUMBERS), "mq2007")
+    drawn = (ROOT / PICTURE).read_text(encoding="utf-8")
+    assert f"({PICTURE})" in text and drawn == picture(ranked), "run `make readme`"
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    means = {name.strip("| `"): cells[0] for name, *cells in rows}
+    for row in ranked.rows:
+        assert drawn.count(f">{row.model}</text>") == 1
+        assert means[row.model].startswith(f"{row.mean:.4f}" if row.is_worse else f"**{row.mean:.4f}**")
+    assert drawn.count('class="shaded"') == sum(not row.is_worse for row in ranked.rows)
+
+
+def test_readme_counts_the_methods(text):
+    assert f"**{len(models())} methods" in text
 
 
 def test_a_changed_number_is_noticed(text):
     numbers = read_json(NUMBERS)
     numbers["results_mq2007"][0]["ndcg@10"] += 0.0001
-    assert with_table(text, result_table(numbers, "mq2007")) != text
+    assert shown(text, numbers) != text
 
 
 def test_bold_are_those_that_the_first_is_not_better_than():
@@ -37,10 +58,9 @@ def test_bold_are_those_that_the_first_is_not_better_than():
         "pairs_tiny": [{"first": a, "second": b, "verdict": verdict} for (a, b), verdict in verdicts.items()],
     }
     lines = result_table(numbers, "tiny").splitlines()[2:]
-    shown = [line.split(" | ")[1] for line in lines]
-    assert shown == ["**0.5000** ± 0.0100"] * 2 + ["0.5000 ± 0.0100"] * 2
+    assert [line.split(" | ")[1] for line in lines] == ["**0.5000** ± 0.0100"] * 2 + ["0.5000 ± 0.0100"] * 2
 
 
 def test_readme_without_markers_is_refused():
     with pytest.raises(GradrankError, match="markers"):
-        with_table("# gradrank\n", "| table |")
+        shown("# gradrank\n", read_json(NUMBERS))

@@ -23,7 +23,7 @@ class Convention:
         by the ideal DCG: 0, 1, or nan to drop these queries from every metric.
     short: NDCG@k of a query with n < k documents: 0 (`zero`) or NDCG@n (`truncate`).
     short_precision: P@k of a query with n < k documents: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
-    ties: order of equal scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
+    ties: order of tied scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
         compared as 32-bit floats, as in trec_eval. `expected`: the value is the mean over all orders.
     max_grade: highest grade of the scale, on which the stopping probability of ERR is based. With None, or if the data
         contain a higher grade, the highest grade in the data is used.

@@ -43,7 +43,7 @@ PROGRAMS = {
 }
 CONVENTIONS = PROGRAMS | {
     name + EXPECTED: replace(
-        convention.in_expectation(), summary=f"As {name}, but each value is the mean over all orders of equal scores."
+        convention.in_expectation(), summary=f"As {name}, but each value is the mean over all orders of tied scores."
     )
     for name, convention in PROGRAMS.items()
 }

@@ -1,6 +1,6 @@
-"""Dependence of metric values on the file order, which decides between equal scores.
+"""Dependence of metric values on the file order, in which tied scores are ranked.
 
-LETOR's programs leave equal scores in file order, and the file order may be correlated with relevance: on OHSUMED a
+LETOR's programs rank tied scores in file order, and the file order may be correlated with relevance: on OHSUMED a
 constant score has MAP .427 in file order, and .307 in expectation over all orders. A method with many ties can benefit
 from such a correlation.
 """
@@ -18,7 +18,8 @@ from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.evaluation.per_query import QueryValues
 
 CONSTANT = "constant"  # name of the row for a ranking that gives every document the same score
-NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a warning is shown
+NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a note is shown
+SERIOUS_SHARE = 1.0  # difference, in half widths of the 95% interval, above which the note is a warning
 MOST_NAMED = 3  # maximum number of methods that the warning names
 
 Values = Mapping[str, QueryValues]  # key: convention
@@ -70,24 +71,26 @@ def notable_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(notable, key=lambda row: -row["share"])
 
 
-def warning(rows: Iterable[dict[str, Any]]) -> str | None:
-    """Return the warning about methods whose values depend on the file order; None if there are no such methods.
+def note(rows: Iterable[dict[str, Any]]) -> tuple[str, bool] | None:
+    """Return a note on the methods whose values depend on the file order, and whether the effect is serious.
 
-    rows: as yielded by `file_order`.
+    Returns None if there are no such methods. The effect is serious if the value of a method changes by more than half
+    its 95% interval. rows: as yielded by `file_order`.
     """
     notable = notable_rows(rows)
     methods = list(dict.fromkeys(row["model"] for row in notable if row["model"] != CONSTANT))
     if not methods:
         return None
     worst = [next(row for row in notable if row["model"] == model) for model in methods[:MOST_NAMED]]
-    named = "; ".join(f"`{row['model']}`, {_both(row)}" for row in worst)
+    named = "; ".join(f"`{row['model']}`, {_both(row)}" for row in worst) + "; ..." * (len(methods) > MOST_NAMED)
     constant = [row for row in notable if row["model"] == CONSTANT]
-    return (
-        "The file's order decides among equal scores. It moves "
-        f"{'one method' if len(methods) == 1 else f'{len(methods)} methods'} by more than a tenth of the ± beside the "
-        f"value: {named}{'; ...' if len(methods) > MOST_NAMED else ''}."
+    differ = "one method differs" if len(methods) == 1 else f"{len(methods)} methods differ"
+    text = (
+        "Tied scores are ranked in file order. In expectation over all orders, "
+        f"{differ} by more than a tenth of half the 95% interval: {named}."
         + (f" A constant score: {_both(max(constant, key=_moved))}." if constant else "")
     )
+    return text, any(row["share"] > SERIOUS_SHARE for row in notable if row["model"] != CONSTANT)
 
 
 def _both(row: Mapping[str, Any]) -> str:

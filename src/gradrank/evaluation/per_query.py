@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPACT = ("ndcg@10", "map")
+DECIMALS = 6  # of the values in queries.parquet
 QUERY = "query"  # column of textual query ids; if there is such a column, `qid` holds their numbers
 KEYS = ("dataset", "model", "convention", "split", "fold", SEED, "qid", QUERY)  # the columns that are not metrics
 
@@ -187,9 +188,22 @@ def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str
     # All tables get the same columns, because a diagonal concatenation of so many crashes on an emulated processor.
     rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
-    values = [pl.Series(name, np.round(rows[name].to_numpy(), 6), pl.Float32) for name in COMPACT if name in rows]
+    values = [
+        pl.Series(name, np.round(rows[name].to_numpy(), DECIMALS), pl.Float32) for name in COMPACT if name in rows
+    ]
     with atomic(dataset.queries_path) as partial:
         rows.select(*keys).with_columns(*values).write_parquet(partial, compression="zstd", compression_level=19)
+
+
+def read_compact(path: Path) -> tuple[str, dict[str, QueryValues]]:
+    """Return the convention of a queries.parquet and its values by method, rounded as by `write_compact`."""
+    import polars as pl
+
+    frame = pl.read_parquet(path)
+    metrics = [name for name in COMPACT if name in frame.columns]
+    frame = frame.with_columns(pl.col(*metrics).cast(pl.Float64).round(DECIMALS))
+    by_model = frame.group_by("model", maintain_order=True)
+    return frame["convention"][0], {str(model): query_values(rows, metrics) for (model,), rows in by_model}
 
 
 def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":

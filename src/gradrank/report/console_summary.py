@@ -12,7 +12,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import headline
 from gradrank.report.tables.dataset_values import best_mean
-from gradrank.report.tables.summary_tables import read_tables, warnings
+from gradrank.report.tables.summary_tables import cautions, read_tables
 from gradrank.report.tables.table import Row
 from gradrank.report.training_changes import training_changes
 
@@ -58,7 +58,7 @@ def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
 
 
 def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
-    """Yield the lines on one data set: the best methods, the methods trained since the last report, and warnings.
+    """Yield the lines on one data set: the best methods, the methods trained since the last report, and cautions.
 
     The methods are ranked by the headline metric.
     """
@@ -76,7 +76,7 @@ def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
     if members := dataset.provenance().get("members") if dataset.recorded else None:
         yield _wrapped(f"Also trained as members of a fusion, and not listed as results: {_listed(list(members))}.")
     yield from (f"  {line}" for line in training_changes(dataset, metric, convention))
-    yield from (_wrapped(f"WARNING: {warning}") for warning in warnings(tables, dataset.name, convention))
+    yield from (_wrapped(f"{each.word.upper()}: {each.text}") for each in cautions(tables, dataset.name, convention))
 
 
 def _level_with_best(rows: Mapping[str, Row]) -> Iterator[str]:

@@ -20,8 +20,10 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
+from gradrank.evaluation.statistics import LEVEL
+from gradrank.report.committed_results import paired_tests, read_committed
 from gradrank.report.tables.dataset_values import headline_metric
-from gradrank.report.tables.summary_tables import means, read_tables, warnings
+from gradrank.report.tables.summary_tables import Caution, cautions, means, read_tables
 from gradrank.report.tables.table import Row
 
 if TYPE_CHECKING:
@@ -48,12 +50,14 @@ class ReportedDataset:
 
     convention: the primary convention. The means in `summary` follow this convention. summary: mean of each metric. The
     outer keys are the models, and the inner keys are the metrics. tables: rows of each table. The keys are the names of
-    the tables. The dict is empty if only the committed summary.json exists. queries: (q,) values of the headline metric
-    for each model. The queries are in the same order for every model. The dict is empty if values are missing or the
-    models were evaluated on different queries. folds: the finished folds of each model. meta: content of
-    collection.json of the stored collection, or None if the file is missing. notices: remarks on the state of the
-    results. costs: the cost of each model. Models without stored times are left out. warnings: warnings about short
-    lists and tied scores.
+    the tables. Committed results have only the tables `main`, `folds` and `published`. queries: (q,) values of the
+    headline metric for each model. The queries are in the same order for every model. The dict is empty if values are
+    missing, if the models were evaluated on different queries, and for committed results. folds: the finished folds of
+    each model. meta: content of collection.json of the stored collection, or None if the file is missing. notices:
+    remarks on the state of the results. costs: the cost of each model. Models without stored times are left out.
+    cautions: cautions about short lists and tied scores. tests: rows of the paired tests of the headline metric.
+    was_run_here: True if the results were computed in this folder, False if they were committed. The settings of
+    committed results are unknown.
     """
 
     name: str
@@ -66,15 +70,23 @@ class ReportedDataset:
     meta: dict[str, Any] | None
     notices: list[str]
     costs: dict[str, Cost] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    cautions: list[Caution] = field(default_factory=list)
+    tests: list[Row] = field(default_factory=list)
+    was_run_here: bool = True
 
     @property
-    def was_run_here(self) -> bool:
-        """True if the results were computed in this folder.
+    def is_artificial(self) -> bool:
+        """True if the data are generated."""
+        return self.name in catalogue() and catalogue()[self.name].generator is not None
 
-        False if only committed means exist. The settings of committed means are unknown.
-        """
-        return bool(self.tables)
+    @cached_property
+    def better(self) -> frozenset[tuple[str, str]] | None:
+        """Pairs of methods, of which the first is significantly better by the headline metric; None without tests."""
+        if not self.tests:
+            return None
+        significant = [row for row in self.tests if row["wilcoxon_holm"] < LEVEL and row["difference"]]
+        pairs = [(row["model_a"], row["model_b"], row["difference"] > 0) for row in significant]
+        return frozenset((a, b) if is_first else (b, a) for a, b, is_first in pairs)
 
     @property
     def methods_with_parameters(self) -> set[str]:
@@ -90,6 +102,16 @@ class ReportedDataset:
     def headline(self) -> str:
         """Name of the metric in plots that show only one metric."""
         return headline(self.summary)
+
+    def headline_rows(self) -> dict[str, Row]:
+        """Return the row of each model in the table main, for the headline metric under the primary convention."""
+        key = (self.headline, self.convention)
+        return {row["model"]: row for row in self.tables.get("main", []) if (row["metric"], row["convention"]) == key}
+
+    def model_of(self, method: str) -> str:
+        """Return the name of the model that a method is a variant of."""
+        folds = self.folds.get(method)
+        return folds[0].spec["model"] if folds else method.split("-")[0]
 
     def ranked(self) -> list[str]:
         """Return the names of the models, sorted by the mean of the headline metric, best first."""
@@ -119,7 +141,8 @@ def headline(summary: dict[str, dict[str, float | None]]) -> str:
 class Contents:
     """The content of the report.
 
-    datasets: the data sets with a summary, sorted by name. studies: content of page.json of each study, sorted by name.
+    datasets: the data sets with a summary. Real data come before artificial data, and results of this folder before
+    committed results. studies: content of page.json of each study, sorted by name.
     unfinished: names of the data sets without a summary. params: text of params.yaml, or None if there is no such file.
     revision: git revision of the project, or None if it is unknown.
     """
@@ -137,7 +160,7 @@ class Contents:
 
     @property
     def committed(self) -> list[ReportedDataset]:
-        """Data sets for which only committed means exist."""
+        """Data sets with committed results only."""
         return [dataset for dataset in self.datasets if not dataset.was_run_here]
 
 
@@ -166,17 +189,18 @@ def read_contents(
     values = read(params) if text else {}
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
+    reported = [
+        _read_dataset(
+            dataset,
+            titles.get(dataset.name, dataset.name),
+            primary_convention(values, dataset.name, convention),
+            data,
+            on_pages,
+        )
+        for dataset in finished
+    ]
     return Contents(
-        datasets=[
-            _read_dataset(
-                dataset,
-                titles.get(dataset.name, dataset.name),
-                primary_convention(values, dataset.name, convention),
-                data,
-                on_pages,
-            )
-            for dataset in finished
-        ],
+        datasets=sorted(reported, key=lambda dataset: (dataset.is_artificial, not dataset.was_run_here)),
         studies=pages,
         unfinished=[dataset.name for dataset in datasets if not dataset.summarised],
         params=text,
@@ -211,17 +235,24 @@ def _read_dataset(
     """
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
-    if tables["main"]:
-        if means(tables["main"], convention) != summary:
+    was_run_here = bool(tables["main"])
+    queries = _read_queries(dataset, summary, convention) if was_run_here else {}
+    if was_run_here:
+        tested = (headline(summary), convention)
+        tests = [row for row in tables["pairwise"] if (row["metric"], row["convention"]) == tested]
+        measured = means(tables["main"], convention)
+        if not tests:  # the tables have tests of two metrics under one convention
+            tests = paired_tests(queries, measured, headline(summary))
+        if measured != summary:
             notices.append(
                 f"{SUMMARY} and the tables differ under {convention}: they are from different runs or "
                 f"conventions. Run `snakemake {dataset.name}` again."
             )
     else:
-        tables = {}
+        convention, tables, tests = read_committed(dataset, summary, convention, headline(summary))
         notices.append(
-            "Only the committed means are available. They come from another run, whose settings may differ from this "
-            "params.yaml. Intervals, plots and tests need the per-query values: run "
+            "These results are part of the checkout. They come from another run, whose settings may differ from this "
+            "params.yaml. For the other intervals, the tests of all pairs, the curves and the costs, run "
             f"`snakemake {dataset.name}`."
         )
     members = dataset.provenance().get("members", {}) if dataset.recorded else {}
@@ -235,19 +266,21 @@ def _read_dataset(
     if omitted := [model for model in evaluated if model not in explained]:
         notices.append(f"Evaluated, but not part of this summary: {', '.join(omitted)}.")
     meta = data / dataset.name / COLLECTION
-    costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if tables else {}
+    costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if was_run_here else {}
     return ReportedDataset(
         name=dataset.name,
         title=title,
         convention=convention,
         summary=summary,
         tables=tables,
-        queries=_read_queries(dataset, summary, convention) if tables else {},
-        folds={model: _read_folds(dataset.method(model)) for model in summary} if tables else {},
+        queries=queries,
+        folds={model: _read_folds(dataset.method(model)) for model in summary} if was_run_here else {},
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
-        warnings=warnings(tables, dataset.name, convention),
+        cautions=cautions(tables, dataset.name, convention),
+        tests=tests,
+        was_run_here=was_run_here,
     )
 
 

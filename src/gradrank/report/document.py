@@ -12,13 +12,13 @@ from gradrank.base.files import atomic
 from gradrank.base.results import Results
 from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
-from gradrank.report.pages import datasets, methods, overview, provenance, studies
+from gradrank.report.pages import datasets, methods, overview, provenance, reading, studies
 from gradrank.report.pages.page import render_page
 from gradrank.report.plots.figure_files import write_figures
 from gradrank.report.report_tables import write_tables
 from gradrank.report.training_changes import write_printed
 
-PAGES = (overview, studies, datasets, methods, provenance)
+PAGES = (overview, datasets, studies, methods, reading, provenance)
 
 
 def report(
@@ -44,7 +44,7 @@ def report(
     contents = read_contents(root, convention, Path(params), Path(data), only)
     pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
-        partial.write_text(render_page("layout.html", pages=pages, contents=contents), encoding="utf-8")
+        partial.write_text(render_page("layout.html", pages=pages), encoding="utf-8")
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)

@@ -12,7 +12,7 @@ from gradrank.config.params_file import read
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = (ROOT / "params.yaml").read_text()
-PAGES = "".join((ROOT / page).read_text() for page in ("README.md", "docs/changes.md"))
+PAGES = "".join((ROOT / page).read_text() for page in ("docs/own-data.md", "docs/changes.md"))
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
 
 

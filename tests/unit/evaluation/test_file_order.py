@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradrank.evaluation.file_order import constant_score, file_order
+from gradrank.evaluation.file_order import constant_score, file_order, note
 from gradrank.evaluation.per_query import QueryValues
 from made_collection import store_halves
 
@@ -41,3 +41,13 @@ def test_rows_hold_the_difference_in_half_widths():
     assert (row["model"], row["metric"]) == ("mart", "map")
     assert row["difference"] == pytest.approx(0.01) and row["half_width"] == half
     assert row["share"] == pytest.approx(0.01 / half)
+
+
+@pytest.mark.parametrize(("expected", "is_serious"), [(0.4, None), (0.39, False), (0.3, True)])
+def test_a_note_is_serious_if_a_value_moves_by_more_than_half_its_interval(expected, is_serious):
+    rows = list(file_order({"mart": dict(zip(CONVENTIONS, (made(0.4), made(expected)), strict=True))}, "letor4"))
+    found = note(rows)
+    assert (found is None) == (is_serious is None)
+    if found is not None:
+        text, is_found_serious = found
+        assert is_found_serious == is_serious and "`mart`, MAP 0.4000" in text and f"{expected:.4f}" in text

@@ -33,7 +33,7 @@ def pages(contents: Contents) -> list[Page]:
 def _page(dataset: ReportedDataset) -> Page:
     values = _values(dataset)
     body = render_page("dataset.html", **values)
-    return Page(f"data-{dataset.name}", dataset.name, body, dict(_figures(dataset.name, values)))
+    return Page(f"data-{dataset.name}", dataset.name, body, dict(_figures(dataset.name, values)), "Data sets")
 
 
 def _figures(folder: str, values: dict[str, Any]) -> Iterator[tuple[str, Markup]]:
@@ -65,7 +65,7 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "file_order": _file_order(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
-        "spread": spread(dataset, dataset.convention) if dataset.tables else None,
+        "spread": spread(dataset, dataset.convention) if dataset.tables["folds"] else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
         "two": two,
@@ -82,16 +82,13 @@ def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, li
     """Return the cells of the main table as text.
 
     The outer keys are the conventions, and the inner keys are the models. Each value is a list with one tuple per
-    metric: the mean, half the width of its 95% interval, and whether the mean is the best of all models. With several
-    seeds, the standard deviation over the seeds is in brackets after the half width.
+    metric: the mean, half the width of its 95% interval after ±, and whether the mean is the best of all models. With
+    several seeds, the standard deviation over the seeds is in brackets after the half width. A missing half width is an
+    empty text.
 
     The primary convention comes first. In each convention, the model with the best headline metric comes first.
     """
-    rows = dataset.tables.get("main") or [
-        {"convention": primary, "model": model, "metric": metric, "mean": mean, "half_width": None}
-        for model, means in dataset.summary.items()
-        for metric, mean in means.items()
-    ]
+    rows = dataset.tables["main"]
     cells = {(row["convention"], row["model"], row["metric"]): row for row in rows}
     names = sorted({row["convention"] for row in rows}, key=lambda name: (name != primary, name))
     by_convention: dict[str, dict[str, list[tuple[str, str, bool]]]] = {}
@@ -114,10 +111,11 @@ def _mean(cells: Mapping[tuple[str, str, str], Row], convention: str, model: str
 
 def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
     if row is None:
-        return number(None), number(None), False
+        return number(None), "", False
     deviation = row.get("seed_deviation")
     seeds = "" if is_missing(deviation) else f" ({number(deviation)})"
-    return number(row["mean"]), number(row["half_width"]) + seeds, is_best
+    interval = "" if is_missing(row["half_width"]) else f"±{number(row['half_width'])}{seeds}"
+    return number(row["mean"]), interval, is_best
 
 
 def published_table(rows: list[Row]) -> dict[str, Any]:

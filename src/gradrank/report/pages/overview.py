@@ -1,27 +1,52 @@
-"""The Overview page: one table of all methods on all data sets, the data sets, and how to read the numbers."""
+"""The Overview page: per data set one sentence and one plot; the table of all methods and the data sets are folded."""
 
 from dataclasses import dataclass
 
-from gradrank.evaluation.conventions import CONVENTIONS
+from markupsafe import Markup
+
 from gradrank.report.contents import Contents, ReportedDataset, headline_text
 from gradrank.report.pages.page import Page, render_page
+from gradrank.report.plots.intervals import IntervalPlot, intervals
+from gradrank.report.plots.strips import stacked
+from gradrank.report.standings import standings
 from gradrank.report.tables.numbers import best, descending
 
 
 def pages(contents: Contents) -> list[Page]:
     """Return a list with one page."""
     costs = [cost for dataset in contents.run_here for cost in dataset.costs.values()]
+    results = [_results(dataset) for dataset in contents.datasets]
     body = render_page(
         "overview.html",
         contents=contents,
+        results=results,
         here=_overview(contents.run_here),
         committed=_overview(contents.committed),
         linked={model for dataset in contents.datasets for model in dataset.methods_with_parameters},
         jobs=sum(cost.jobs for cost in costs),
         job_seconds=sum(cost.seconds for cost in costs),
-        conventions=CONVENTIONS,
     )
-    return [Page("overview", "Overview", body)]
+    return [Page("overview", "Overview", body, {name: figure for each in results for name, figure in each.figures()})]
+
+
+@dataclass(frozen=True)
+class DatasetResults:
+    """The results of one data set on the page. answer: one sentence on the tests. plot: None if there are no means."""
+
+    dataset: ReportedDataset
+    answer: str
+    plot: IntervalPlot | None
+
+    def figures(self) -> list[tuple[str, Markup]]:
+        """Return (file name without suffix, drawing) of the plot."""
+        if self.plot is None:
+            return []
+        return [(f"{self.dataset.name}/intervals", stacked(self.plot.strips, self.plot.axis, ".4f", self.plot.level))]
+
+
+def _results(dataset: ReportedDataset) -> DatasetResults:
+    ranked = standings(dataset)
+    return DatasetResults(dataset, ranked.answer(), intervals(ranked))
 
 
 @dataclass(frozen=True)

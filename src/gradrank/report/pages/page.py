@@ -1,6 +1,6 @@
 """A page of the report, and the rendering of its template."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,13 +23,25 @@ class Page:
     """A page of the report.
 
     id: anchor that the navigation links to. body: rendered HTML. figures: the drawings. The keys are the file names
-    without the suffix.
+    without the suffix. group: name of the menu of the navigation that lists the page; empty if no menu does.
     """
 
     id: str
     title: str
     body: Markup
     figures: dict[str, Markup] = field(default_factory=dict)
+    group: str = ""
+
+
+def navigation(pages: Iterable[Page]) -> list[tuple[str, list[Page]]]:
+    """Return the items of the navigation: (title, pages). An item with several pages is a menu."""
+    items: list[tuple[str, list[Page]]] = []
+    for page in pages:
+        if page.group and items and items[-1][0] == page.group:
+            items[-1][1].append(page)
+        else:
+            items.append((page.group or page.title, [page]))
+    return [(title if len(members) > 1 else members[0].title, members) for title, members in items]
 
 
 def render_page(template: str, **values: Any) -> Markup:
@@ -69,7 +81,7 @@ def _environment() -> Environment:
         method=method,
         css_class=lambda words: words.replace(" ", "-"),
     )
-    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, POWER=POWER)
+    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, POWER=POWER, navigation=navigation)
     environment.globals["SEEDS"] = SEEDS
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment

@@ -3,18 +3,22 @@
 
 const pages = [...document.querySelectorAll(".page")];
 const links = [...document.querySelectorAll("nav a")];
+const menus = [...document.querySelectorAll("nav details")];
 
 function show() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const page = (target && target.closest(".page")) || pages[0];
   for (const other of pages) other.hidden = other !== page;
   for (const link of links) {
-    if (link.hash === "#" + page.id) {
-      link.setAttribute("aria-current", "page");
-      link.scrollIntoView({ block: "nearest", inline: "center" });
-    } else link.removeAttribute("aria-current");
+    if (link.hash === "#" + page.id) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
-  if (target && target.matches("details")) target.open = true;
+  for (const menu of menus) {
+    menu.open = false;
+    menu.classList.toggle("current", menu.querySelector("[aria-current]") !== null);
+  }
+  const folded = target && target.closest("details");
+  if (folded) folded.open = true;
   if (target && target !== page) target.scrollIntoView();
   else scrollTo(0, 0);
 }
@@ -31,7 +35,7 @@ function filterPage(page, words) {
 for (const filter of document.querySelectorAll(".filter")) {
   filter.hidden = false;
   filter.querySelector("input").addEventListener("input", (event) => {
-    filterPage(filter.closest(".page"), event.target.value.trim().toLowerCase().split(/[\s,]+/));
+    filterPage(filter.closest("details, .page"), event.target.value.trim().toLowerCase().split(/[\s,]+/));
   });
 }
 
@@ -95,7 +99,7 @@ function showConvention(section, name) {
     (cells[name][row.dataset.model] || []).forEach(([mean, half, best], i) => {
       const cell = row.cells[i + 1];
       cell.querySelector(".mean").textContent = mean;
-      cell.querySelector(".half").textContent = "±" + half;
+      cell.querySelector(".half").textContent = half;
       cell.classList.toggle("best", best);
     });
   const head = table.querySelector("[aria-sort]");
@@ -112,6 +116,13 @@ for (const control of switches) {
   if (storedConvention()) showConvention(control.closest("section"), storedConvention());
 }
 
+// Menus: a click outside a menu and the key Escape close it.
+addEventListener("click", (event) => {
+  for (const menu of menus) if (!menu.contains(event.target)) menu.open = false;
+});
+addEventListener("keydown", (event) => {
+  for (const menu of menus) if (event.key === "Escape") menu.open = false;
+});
 addEventListener("hashchange", show);
 addEventListener("beforeprint", () => pages.forEach((page) => (page.hidden = false)));
 addEventListener("afterprint", show);

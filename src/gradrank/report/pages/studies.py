@@ -11,7 +11,7 @@ from gradrank.report.pages.page import Page, render_page
 def pages(contents: Contents) -> list[Page]:
     """Return one page per finished study."""
     return [
-        Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page), _figures(page))
+        Page(f"study-{page['name']}", page["name"], render_page("studies.html", page=page), _figures(page), "Studies")
         for page in contents.studies
     ]
 

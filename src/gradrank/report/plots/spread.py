@@ -7,7 +7,8 @@ from markupsafe import Markup
 
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, strip, vertical_line
+from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, diamond, percent, strip, vertical_line
+from gradrank.report.standings import comparable_published
 from gradrank.report.tables.table import Row
 
 
@@ -27,26 +28,18 @@ def spread(dataset: ReportedDataset, convention: str) -> Spread:
     Dots are fold means, bars are 95% intervals, and diamonds are published values.
     """
     metric = dataset.headline
-    main = {
-        row["model"]: row
-        for row in dataset.tables["main"]
-        if row["metric"] == metric and row["convention"] == convention and row["mean"] is not None
-    }
+    main = {model: row for model, row in dataset.headline_rows().items() if row["mean"] is not None}
     folds: dict[str, list[Row]] = {model: [] for model in main}
     for row in dataset.tables["folds"]:
         if row["metric"] == metric and row["convention"] == convention:
             folds[row["model"]].append(row)
-    published: dict[str, list[Row]] = {model: [] for model in main}
-    for row in dataset.tables["published"]:
-        # A value published under a different convention is shown only if our mean is the same under both conventions.
-        if row["metric"] == metric and abs(row["ours"] - main[row["model"]]["mean"]) < 5e-5:
-            published[row["model"]].append(row)
+    published = comparable_published(dataset)
     ends = [value for row in main.values() for value in (row["mean"] - _half(row), row["mean"] + _half(row))]
     ends += [row["mean"] for rows in folds.values() for row in rows]
     ends += [row["published"] for rows in published.values() for row in rows]
     scale = svg.padded(ends, 0, 100, 0.04)
     strips = [
-        Strip(model, main[model]["mean"], _strip(scale, main[model], folds[model], published[model]))
+        Strip(model, main[model]["mean"], _strip(scale, main[model], folds[model], published.get(model, ())))
         for model in dataset.ranked()
         if model in main
     ]
@@ -66,12 +59,7 @@ def _strip(scale: svg.Scale, row: Row, folds: Sequence[Row], published: Sequence
         title = svg.element("title", f"fold {number}: {fold['mean']:.4f}")
         at = percent(scale, fold["mean"])
         parts.append(svg.element("circle", title, cx=at, cy=MIDDLE, r=3.5, class_=f"dot f{number}"))
-    for entry in published:
-        title = svg.element("title", f"published: {entry['published']:.4f} ({entry['method']}, {entry['source']})")
-        # The position of a path cannot be in percent, so the path is inside a nested svg element.
-        diamond = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
-        at = percent(scale, entry["published"])
-        parts.append(svg.element("svg", diamond, x=at, y=MIDDLE, overflow="visible"))
+    parts += [diamond(scale, entry) for entry in published]
     parts.append(vertical_line(scale, mean, "mean", 3))
     label = f"mean {mean:.4f}, 95% interval {mean - half:.4f} to {mean + half:.4f}; folds "
     label += ", ".join(f"{fold['mean']:.4f}" for fold in folds)

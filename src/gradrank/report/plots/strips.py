@@ -1,7 +1,8 @@
 """Strip plots with one row per method. Positions are percentages, so that a row fits any width without distortion."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -45,6 +46,14 @@ def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval") -> 
     return svg.element("line", x1=percent(scale, low), x2=percent(scale, high), y1=MIDDLE, y2=MIDDLE, class_=class_)
 
 
+def diamond(scale: svg.Scale, entry: Mapping[str, Any]) -> Markup:
+    """Return a diamond at a published value. entry: a row of the table published."""
+    title = svg.element("title", f"published: {entry['published']:.4f} ({entry['method']}, {entry['source']})")
+    # The position of a path cannot be in percent, so the path is inside a nested svg element.
+    path = svg.element("path", title, d="M0 -5.5L5.5 0L0 5.5L-5.5 0Z", class_="published")
+    return svg.element("svg", path, x=percent(scale, entry["published"]), y=MIDDLE, overflow="visible")
+
+
 def axis(scale: svg.Scale) -> Markup:
     """Return the tick labels below the rows."""
     texts = [
@@ -53,14 +62,17 @@ def axis(scale: svg.Scale) -> Markup:
     return svg.element("svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip")
 
 
-def stacked(strips: Sequence[Strip], below: Markup, form: str) -> Markup:
+def stacked(strips: Sequence[Strip], below: Markup, form: str, shaded: Collection[str] = ()) -> Markup:
     """Return all rows as one drawing. Each row shows the method name, the strip and the mean.
 
-    below: the axis. form: format specification of the means.
+    below: the axis. form: format specification of the means. shaded: the methods whose rows are shaded.
     """
     parts = []
     for index, row in enumerate(strips):
         y = index * HEIGHT
+        if row.model in shaded:
+            shade = {"x": -4, "y": y, "width": NAMES + PLOT + NUMBERS + 8, "height": HEIGHT}
+            parts.append(svg.element("rect", **shade, class_="shaded"))
         parts.append(svg.element("text", row.model, x=0, y=y + MIDDLE + 4, class_="name"))
         parts.append(svg.element("svg", row.drawing, x=NAMES, y=y, width=PLOT, height=HEIGHT))
         place = {"x": NAMES + PLOT + NUMBERS, "y": y + MIDDLE + 4}

@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.results import SUMMARY, DatasetFolder, Results
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metric_names import metric_name
-from gradrank.evaluation.per_query import COMPACT, QueryValues, query_values, read_test_queries
+from gradrank.evaluation.per_query import QueryValues, read_compact, read_test_queries
 from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.method_table import Block
 from gradrank.report.tables.summary_tables import main_rows
@@ -139,18 +139,10 @@ def _finished(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
 
 def _in_git(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
     """Return the rounded values of queries.parquet; see `write_compact`."""
-    import polars as pl
-
-    frame = pl.read_parquet(dataset.queries_path)
-    metrics = [name for name in COMPACT if name in frame.columns]
-    frame = frame.with_columns(pl.col(*metrics).cast(pl.Float64).round(6))
-    values = {
-        str(model): {str(convention): query_values(rows, metrics)}
-        for (model, convention), rows in frame.group_by("model", "convention", maintain_order=True)
-        if model in methods
-    }
+    primary, by_method = read_compact(dataset.queries_path)
+    values = {method: {primary: of} for method, of in by_method.items() if method in methods}
     missing = "the values under other conventions are not in git"
-    return _Stored(frame["convention"][0], values, dataset.summary(), missing)
+    return _Stored(primary, values, dataset.summary(), missing)
 
 
 def _checked_convention(dataset: DatasetFolder, stored: _Stored, name: str | None) -> str:

@@ -10,7 +10,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.dataset_values import best_mean
 from gradrank.report.tables.numbers import best, format_value
-from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, warnings
+from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, cautions
 from gradrank.report.tables.table import Row, Table
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
@@ -24,12 +24,13 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table], member
     folds = tables["folds"].frame["fold"].n_unique()
     over = "one split" if folds == 1 else f"{folds} folds"
     ties = tables["file_order"].rows
-    cautions = warnings({name: table.rows for name, table in tables.items()}, dataset, convention)
+    rows = {name: table.rows for name, table in tables.items()}
     parts = [
         f"# {dataset}: one setting for all folds, test results under the `{convention}` convention",
-        *(f"> **Warning.** {caution}" for caution in cautions),
+        *(f"> **{caution.word}.** {caution.text}" for caution in cautions(rows, dataset, convention)),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
-        "all), ± half the 95% interval (1.96 standard errors over all test queries). Best in bold.",
+        "all), ± half the 95% interval (1.96 standard errors over all test queries). The best value per metric is in "
+        "bold, unless more than three methods share it.",
         SETTINGS,
         *_seeds(main),
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
@@ -85,7 +86,7 @@ def _file_order(rows: list[Row]) -> list[str]:
 
     A change is noticeable if it exceeds `file_order.NOTABLE_SHARE` half widths of the 95% interval.
     """
-    head = ["method", "metric", "in file order", "expected", "difference", "in ±"]
+    head = ["method", "metric", "in file order", "expected", "difference", "difference / half interval"]
     lines = [
         [
             f"`{row['model']}`",
@@ -97,8 +98,9 @@ def _file_order(rows: list[Row]) -> list[str]:
         for row in rows
     ]
     return [
-        "Equal scores stay in the file's order. Expected: the mean over all their orders; in ±: the difference in "
-        f"halves of the 95% interval, where that is more than {file_order.NOTABLE_SHARE:g}.",
+        "Tied scores are ranked in file order. The expected value is the mean over all orders of the tied documents. "
+        "The table has the values that differ from it by more than "
+        f"{file_order.NOTABLE_SHARE:g} of half the 95% interval.",
         pipe_table(head, lines),
     ]
 
@@ -106,7 +108,7 @@ def _file_order(rows: list[Row]) -> list[str]:
 def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
     """Return one sentence per tested metric.
 
-    The sentence names the methods that are not significantly worse than the method with the best mean.
+    The sentence says which methods are not significantly worse than the method with the best mean.
     """
     sentences = []
     for metric in tested:
@@ -116,13 +118,24 @@ def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
             continue
         others = [model for model in rows if model != winner]
         level = [model for model in others if is_missing(p := rows[model]["p_best"]) or p >= LEVEL]
-        named = ", ".join(f"`{model}`" for model in level) or "no other method"
-        named = "every other method" if level == others else named
-        sentences.append(
-            f"Level with the best by {metric_label(metric)} (`{winner}`; paired Wilcoxon test over queries, "
-            f"Holm-corrected for all pairs, p ≥ {LEVEL}): {named}."
+        worse = [model for model in others if model not in level]
+        best_method = (
+            f"the best, `{winner}` (paired Wilcoxon test over queries, Holm-corrected for all pairs, p < {LEVEL})"
         )
+        sentences.append(f"By {metric_label(metric)}, {_split(level, worse, best_method)}.")
     return sentences
+
+
+def _split(level: list[str], worse: list[str], best_method: str) -> str:
+    """Return a clause that names the methods of the shorter list. worse: methods significantly worse than the best."""
+    if not worse:
+        return f"no method is significantly worse than {best_method}"
+    if not level:
+        return f"every other method is significantly worse than {best_method}"
+    names = ", ".join(f"`{model}`" for model in min(level, worse, key=len))
+    if len(level) <= len(worse):
+        return f"not significantly worse than {best_method}: {names}"
+    return f"significantly worse than {best_method}: {names}. The other {len(level)} methods are not"
 
 
 def _published(rows: list[Row]) -> list[str]:

@@ -49,6 +49,17 @@ class Definition(NamedTuple):
     parts: str = "convention"
 
 
+class Caution(NamedTuple):
+    """A caution about the values of a data set. is_serious: True if it can change a conclusion."""
+
+    text: str
+    is_serious: bool
+
+    @property
+    def word(self) -> str:
+        return "Warning" if self.is_serious else "Note"
+
+
 # This text follows the explanation of the interval if a method was trained with several seeds.
 SEEDS = (
     "For methods trained with several seeds, the mean is over the seeds as well, and the interval is Student's, over "
@@ -56,10 +67,10 @@ SEEDS = (
 )
 # This text states where the hyper-parameter settings come from, and on which data they were chosen.
 SETTINGS = (
-    "One setting of each method for all folds: its publication's or its library's, what params.yaml says, or one "
-    "chosen by the mean validation value over MQ2007's folds, whose validation parts are together its test parts "
-    "(`gradrank models NAME` has each one's source). Settings chosen on each fold's own validation part: `snakemake "
-    "contest`."
+    "Each method has one setting for all folds: the setting of its publication or library, the setting in params.yaml, "
+    "or one that was chosen by the mean validation value over the folds of MQ2007. The validation parts of these folds "
+    "together contain the same queries as their test parts. `gradrank models NAME` prints the source of each setting. "
+    "`snakemake contest` chooses the settings on the validation part of each fold instead."
 )
 # provenance.json contains a checksum of the written tables, including titles and notes. After a change of a title or
 # note, the summaries and provenance records of all data sets must be written again.
@@ -176,7 +187,7 @@ DEFINITIONS = {
         ),
     ),
     "file_order": Definition(
-        "Effect of the order of equal scores on {}",
+        "Effect of the file order on tied scores on {}",
         file_order_rows,
         (
             *MODEL_METRIC,
@@ -186,8 +197,8 @@ DEFINITIONS = {
             Column("share", form=".2f"),
         ),
         Wide(("convention", "model"), "metric", "{mean} ({expected})"),
-        "In file order (in expectation over all orders of equal scores); share: their difference in halves of the 95% "
-        "interval.",
+        "In file order (in expectation over all orders of tied scores). The column share of the CSV file has the "
+        "difference of the two, divided by half the 95% interval.",
     ),
 }
 
@@ -234,7 +245,8 @@ def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | N
     return dict(sorted(by_model.items()))
 
 
-def warnings(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[str]:
-    """Return the warnings about short lists and about tied scores, under the primary convention."""
+def cautions(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[Caution]:
+    """Return the cautions about short lists and about tied scores, under the primary convention."""
     short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
-    return list(filter(None, (short, file_order.warning(tables.get("file_order", [])))))
+    ties = file_order.note(tables.get("file_order", []))
+    return [*([Caution(short, True)] if short else []), *([Caution(*ties)] if ties else [])]

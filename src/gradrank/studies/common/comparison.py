@@ -20,7 +20,7 @@ def verdict_columns(form: str = ".4f") -> tuple[Column, ...]:
     """Return the columns of `verdict_row` and `unpublished_row`. form: format of the numbers."""
     return (
         *difference_columns(form),
-        Column("half_width", "± 95%", form),
+        Column("half_width", "half 95% interval", form),
         Column("of", "over"),
         Column("verdict", "verdict", VERDICT),
         Column("alike", "others alike", "d"),

@@ -17,5 +17,5 @@ def mean_columns(metrics: Sequence[str]) -> list[Column]:
 def _columns(metric: str) -> tuple[Column, Column]:
     return (
         Column(metric, metric_label(metric), ".4f", of=lambda row: row["values"].mean(metric)),
-        Column(f"{metric} half", "± 95%", ".4f", of=lambda row: row["values"].half_width(metric)),
+        Column(f"{metric} half", "half 95% interval", ".4f", of=lambda row: row["values"].half_width(metric)),
     )

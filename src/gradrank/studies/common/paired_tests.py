@@ -13,12 +13,12 @@ from gradrank.report.tables.table import Column, Row
 MAX_NAMED = 4  # largest number of differences that `describe_significant` names
 COLUMNS = (
     Column("difference", "difference", "+.4f"),
-    Column("low", "95% from", "+.4f"),
+    Column("low", "95% interval from", "+.4f"),
     Column("high", "to", "+.4f"),
     Column("record", "won, tied, lost", of=lambda row: f"{row['wins']}, {row['ties']}, {row['losses']}"),
     Column("t", "p (t)", P),
     Column("wilcoxon", "p (Wilcoxon)", P),
-    Column("wilcoxon_holm", "p, Holm", P),
+    Column("wilcoxon_holm", "p (Holm)", P),
 )
 NOTE = (
     "Difference of the means over folds, first minus second, with its bootstrap interval over test queries; the "

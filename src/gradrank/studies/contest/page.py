@@ -119,7 +119,7 @@ def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str
     paragraphs = [
         _over_methods("Tuned against the default", gains),
         _over_methods(
-            "One configuration for all folds, which has seen every test query, against a choice a fold", leaks
+            "One configuration for all folds, which has seen every test query, against a choice per fold", leaks
         ),
     ]
     failed = tables.failed(dataset, trials)
@@ -223,7 +223,7 @@ def _agreement(entries_by_dataset: Mapping[str, Sequence[ContestEntry]], frozen:
         tau = agreement(*_matrix(entries_by_dataset[first], methods), *_matrix(entries_by_dataset[second], methods))
         rows.append({"first": first, "second": second} | tau._asdict())
     columns = [Column("first"), Column("second"), Column("tau", "Kendall's tau", ".3f")]
-    columns += [Column("low", "95% from", ".3f"), Column("high", "to", ".3f")]
+    columns += [Column("low", "95% interval from", ".3f"), Column("high", "to", ".3f")]
     paragraphs = [
         f"{row['first']} and {row['second']} order the methods with tau {number(row['tau'], '.2f')} "
         f"(95%: {number(row['low'], '.2f')} to {number(row['high'], '.2f')}): the order "

@@ -35,7 +35,7 @@ _SPREAD = Column("sd", f"{metric_label(HEADLINE)} sd", ".4f")
 
 
 def _mean_columns(name: str) -> tuple[Column, Column]:
-    return Column(name, metric_label(name), ".4f"), Column(f"{name} half", "± 95%", ".4f")
+    return Column(name, metric_label(name), ".4f"), Column(f"{name} half", "half 95% interval", ".4f")
 
 
 def _means(method: str, runs: Mapping[str, Runs]) -> Row:
@@ -69,10 +69,10 @@ def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
         Column("first"),
         Column("second"),
         Column("difference", "difference", "+.4f"),
-        Column("low", "95% from", "+.4f"),
+        Column("low", "95% interval from", "+.4f"),
         Column("high", "to", "+.4f"),
         Column("p", "p", P),
-        Column("corrected", "p, Holm", P),
+        Column("corrected", "p (Holm)", P),
         Column("probability", "P(first > second)", ".3f"),
         Column("verdict"),
     ]
@@ -127,12 +127,12 @@ def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
     columns = [
         METHOD,
         Column("default", "default", ".4f"),
-        Column("tuned", "a choice a fold", ".4f"),
+        Column("tuned", "choice per fold", ".4f"),
         Column("gain", "gain", "+.4f"),
-        Column("gain half", "± 95%", ".4f"),
+        Column("gain half", "half 95% interval", ".4f"),
         Column("one", "one for all folds", ".4f"),
         Column("leak", "leak", "+.4f"),
-        Column("leak half", "± 95%", ".4f"),
+        Column("leak half", "half 95% interval", ".4f"),
     ]
     note = (
         f"Test {metric_label(HEADLINE)} of the trials' own models, mean over tuners. One configuration for all folds "
@@ -189,5 +189,5 @@ def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds
         {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}
         for entry in entries
     ]
-    columns = [METHOD, Column("tuning", "trials, CPU s", ",.1f"), Column("refits", "runs, s", ",.1f")]
+    columns = [METHOD, Column("tuning", "trials, CPU seconds", ",.1f"), Column("refits", "runs, seconds", ",.1f")]
     return Table(f"costs_{dataset}", "Costs", columns, rows, timed=True)

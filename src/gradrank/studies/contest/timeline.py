@@ -58,7 +58,7 @@ def timeline(dataset: str, entries: Sequence[ContestEntry], pairs: Sequence[Pair
     if len({method.year for method in methods}) < 2:
         return None
     columns = [Column("year", form="d"), Column("method"), Column("mean", MEASURE, ".4f")]
-    columns += [Column("half_width", "± 95%", ".4f"), Column("best", "best so far", ".4f")]
+    columns += [Column("half_width", "half 95% interval", ".4f"), Column("best", "best so far", ".4f")]
     title = f"{methods[0].year} to {methods[-1].year}"
     table = Table(f"timeline_{dataset}", title, columns, [vars(method) for method in methods])
     alt = f"{dataset}: {MEASURE} by year of publication. " + "; ".join(

@@ -211,7 +211,7 @@ def _fewer(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Traini
         Column("worse", "worse, as published"),
         Column("queries", "training queries"),
         Column("documents", "documents", ",.0f"),
-        Column("weights", "weights a document", ".3f"),
+        Column("weights", "weights per document", ".3f"),
         Column("first", "test, better", ".4f"),
         Column("second", "test, worse", ".4f"),
         *GAP,

@@ -17,7 +17,7 @@ from gradrank.studies.ranknet2005.web_search import METHODS, table4_trainings
 AS_PUBLISHED, REVERSED, NOT_SEPARATED = "as published", "the other way round", "not separated"
 GAP = (
     Column("difference", "difference", "+.4f"),
-    Column("low", "95% from", "+.4f"),
+    Column("low", "95% interval from", "+.4f"),
     Column("high", "to", "+.4f"),
     Column("seeds", "seeds above"),
 )
@@ -81,7 +81,7 @@ def order(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSect
                     Column("published", "published", "+.3f"),
                     *GAP,
                     Column("wilcoxon", "p (Wilcoxon)", P),
-                    Column("wilcoxon_holm", "p, Holm", P),
+                    Column("wilcoxon_holm", "p (Holm)", P),
                     Column("verdict", "order"),
                 ),
                 rows,

@@ -89,7 +89,7 @@ def _share_tables(runs: list[Run], shares: list[Row]) -> list[Table]:
                 WHERE[2],
                 Column("published", "published", ".2f"),
                 Column("share", "linear share", ".3f"),
-                Column("low", "95% from", ".3f"),
+                Column("low", "95% interval from", ".3f"),
                 Column("high", "to", ".3f"),
                 Column("draws", "draws", "d"),
             ),

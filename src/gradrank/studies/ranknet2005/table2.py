@@ -21,7 +21,7 @@ COLUMNS = (
 DIFFERENCE = (
     SIZE,
     Column("difference", "all ties minus none", "+.3f"),
-    Column("low", "95% from", "+.3f"),
+    Column("low", "95% interval from", "+.3f"),
     Column("high", "to", "+.3f"),
 )
 

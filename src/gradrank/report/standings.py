@@ -1,0 +1,146 @@
+"""The order of the methods of a data set, the pairs that differ significantly, and one sentence that sums them up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gradrank.base.numbers import is_missing, number
+from gradrank.evaluation.literature.model_families import OTHERS, by_family
+from gradrank.evaluation.metrics import metric_label
+from gradrank.report.contents import ReportedDataset
+from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.table import Row
+from gradrank.training.registry import models
+
+BASELINE = "lambdamart"  # the usual baseline of learning to rank; the sentence compares the other methods with it
+FUSION = "fusion"  # family of the methods that combine the scores of other methods
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One method on one data set.
+
+    half_width: half the 95% interval of the mean, or None if the values per query are missing. published: the rows of
+    the published values under the same convention. is_worse: True if the method is significantly worse than the best.
+    """
+
+    model: str
+    family: str
+    mean: float
+    half_width: float | None
+    published: Sequence[Row]
+    is_worse: bool
+
+
+@dataclass(frozen=True)
+class Standings:
+    """The methods with a mean, best first.
+
+    better: pairs of methods, of which the first is significantly better than the second. None without paired tests.
+    """
+
+    metric: str
+    rows: list[Standing]
+    better: frozenset[tuple[str, str]] | None
+
+    def answer(self) -> str:
+        """Return one sentence that says which methods are best, and whether the tests confirm it."""
+        names = [row.model for row in self.rows]
+        if not names:
+            return f"No method has a value of {metric_label(self.metric)}."
+        if len(names) == 1:
+            only = self.rows[0]
+            interval = "" if is_missing(only.half_width) else f" ± {number(only.half_width)}"
+            return f"`{only.model}` is the only method: {metric_label(self.metric)} {number(only.mean)}{interval}."
+        if not round(self.rows[0].mean, 4):
+            return f"Every method has {metric_label(self.metric)} 0."
+        clauses = [self._shared(), self._baseline(), self._best()]
+        text = "; ".join(clause for clause in clauses if clause)
+        return f"{text[0].upper()}{text[1:]}."
+
+    def _shared(self) -> str:
+        """Return a clause that names the methods that share the highest mean; empty if there is only one."""
+        top = best({row.model: row.mean for row in self.rows}, most=len(self.rows))
+        names = [row.model for row in self.rows if row.model in top]
+        if len(names) == 1:
+            return ""
+        if len(names) == len(self.rows):
+            return f"all {len(names)} methods have the same mean"
+        return f"{listed(names)} share the highest mean"
+
+    def _baseline(self) -> str:
+        """Return a clause on the methods that are better than the baseline; empty if the baseline itself is first."""
+        names = [row.model for row in self.rows]
+        if self.better is None or BASELINE not in names[1:] or len(names) == 2:
+            return ""
+        rivals = [row.model for row in self.rows if row.family != FUSION and row.model != BASELINE]
+        noun = "method" if len(rivals) == len(names) - 1 else "single method"
+        above = [model for model in rivals if (model, BASELINE) in self.better]
+        if not above:
+            return f"no {noun} is significantly better than `{BASELINE}`"
+        if len(above) <= MOST_NAMED:
+            return f"{listed(above)} {'is' if len(above) == 1 else 'are'} significantly better than `{BASELINE}`"
+        return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{BASELINE}`"
+
+    def _best(self) -> str:
+        """Return a clause on the methods that are significantly worse than the first method."""
+        first, *others = (row.model for row in self.rows)
+        if self.better is None:
+            return f"`{first}` has the highest mean, which is not tested, because values per query are missing"
+        worse = sum((first, other) in self.better for other in others)
+        if len(others) == 1:
+            return f"`{first}` is {'' if worse else 'not '}significantly better than `{others[0]}`"
+        if not worse:
+            return f"no method is significantly worse than the best, `{first}`"
+        extent = "every other method" if worse == len(others) else f"{worse} of {len(others)} other methods"
+        return f"the best, `{first}`, is significantly better than {extent}"
+
+
+def standings(dataset: ReportedDataset) -> Standings:
+    """Return the methods of a data set by its headline metric under its primary convention."""
+    rows = {model: row for model, row in dataset.headline_rows().items() if not is_missing(row["mean"])}
+    published = comparable_published(dataset)
+    family_of = families()
+    ordered = sorted(rows, key=lambda model: (descending(rows[model]["mean"]), model))
+    return Standings(
+        dataset.headline,
+        [
+            Standing(
+                model,
+                family_of.get(dataset.model_of(model), OTHERS),
+                rows[model]["mean"],
+                None if is_missing(half := rows[model]["half_width"]) else half,
+                published.get(model, ()),
+                (ordered[0], model) in (dataset.better or ()),
+            )
+            for model in ordered
+        ],
+        dataset.better,
+    )
+
+
+def comparable_published(dataset: ReportedDataset) -> dict[str, list[Row]]:
+    """Return the published values of the headline metric by method.
+
+    A value that was published under another convention is included only if our mean is the same under both.
+    """
+    rows = dataset.headline_rows()
+    found: dict[str, list[Row]] = {}
+    for row in dataset.tables.get("published", []):
+        ours = rows.get(row["model"], {}).get("mean")
+        if row["metric"] == dataset.headline and ours is not None and abs(row["ours"] - ours) < 5e-5:
+            found.setdefault(row["model"], []).append(row)
+    return found
+
+
+def families() -> Mapping[str, str]:
+    """Return the family of each installed model."""
+    return {model.name: family for family, members in by_family(models().values()).items() for model, _ in members}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as text: "`a`, `b` and `c`", or "`a`, `b`, `c` and 4 other methods"."""
+    shown = [f"`{name}`" for name in names[:MOST_NAMED]]
+    if rest := len(names) - len(shown):
+        shown.append(f"{rest} other method{'s' if rest > 1 else ''}")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

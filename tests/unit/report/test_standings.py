@@ -1,0 +1,220 @@
+"""The sentence on the tests, the order of data sets, and the plot of the first page, for runs and committed results."""
+
+import re
+import shutil
+from collections.abc import Collection
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.base.results import Results
+from gradrank.evaluation.statistics import LEVEL, compare_all
+from gradrank.report.contents import ReportedDataset, read_contents
+from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
+from gradrank.report.standings import Standing, Standings, listed, standings
+from gradrank.report.tables.numbers import best
+from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import read_tables
+from made_results import METRICS, make_results, write_values
+from rendered import Document, rendered
+
+MODELS = ("fusion", "lambdamart", "ranknet_linear", "ranksvm")
+
+
+def made(means, better: Collection[tuple[str, str]] | None = (), families=None):
+    """Return standings of methods with these means; by default, every method has a family of its name."""
+    first = next(iter(means), "")
+    rows = [
+        Standing(model, (families or {}).get(model, model), mean, 0.01, (), (first, model) in (better or ()))
+        for model, mean in means.items()
+    ]
+    return Standings("ndcg@10", rows, None if better is None else frozenset(better))
+
+
+def drawn(ranked) -> IntervalPlot:
+    plot = intervals(ranked)
+    assert plot is not None
+    return plot
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (made({}), "No method has a value of NDCG@10."),
+        (made({"a": 0.5}), "`a` is the only method: NDCG@10 0.5000 ± 0.0100."),
+        (made({"a": 0.0, "b": 0.0}), "Every method has NDCG@10 0."),
+        (made({"a": 0.5, "b": 0.4}), "`a` is not significantly better than `b`."),
+        (made({"a": 0.5, "lambdamart": 0.4}, {("a", "lambdamart")}), "`a` is significantly better than `lambdamart`."),
+        (made({"a": 0.5, "b": 0.4, "c": 0.3}), "No method is significantly worse than the best, `a`."),
+        (
+            made({"a": 0.5, "b": 0.5, "c": 0.3}, {("a", "c")}),
+            "`a` and `b` share the highest mean; the best, `a`, is significantly better than 1 of 2 other methods.",
+        ),
+        (made({"a": 0.5, "b": 0.5}), "All 2 methods have the same mean; `a` is not significantly better than `b`."),
+        (
+            made({"a": 0.5, "b": 0.4, "c": 0.3}, None),
+            "`a` has the highest mean, which is not tested, because values per query are missing.",
+        ),
+        (
+            made({"f": 0.5, "lambdamart": 0.4, "c": 0.3}, {("f", "lambdamart"), ("f", "c")}, {"f": "fusion"}),
+            "No single method is significantly better than `lambdamart`; the best, `f`, is significantly better than "
+            "every other method.",
+        ),
+        (
+            made({"a": 0.5, "lambdamart": 0.4, "c": 0.3}, {("a", "lambdamart")}),
+            "`a` is significantly better than `lambdamart`; the best, `a`, is significantly better than 1 of 2 other "
+            "methods.",
+        ),
+        (
+            made({"lambdamart": 0.5, "a": 0.4, "b": 0.3}, {("lambdamart", "b")}),
+            "The best, `lambdamart`, is significantly better than 1 of 2 other methods.",
+        ),
+        (
+            made(
+                dict.fromkeys("abcd", 0.5) | {"e": 0.4, "lambdamart": 0.3}, {(model, "lambdamart") for model in "abcd"}
+            ),
+            "`a`, `b`, `c` and 1 other method share the highest mean; 4 of 5 other methods are significantly better "
+            "than `lambdamart`; the best, `a`, is significantly better than 1 of 5 other methods.",
+        ),
+    ],
+)
+def test_one_sentence_for_every_case(given, sentence):
+    assert given.answer() == sentence
+
+
+def test_names_are_listed():
+    assert [listed("abcde"[:count]) for count in (1, 2, 4, 5)] == [
+        "`a`",
+        "`a` and `b`",
+        "`a`, `b`, `c` and 1 other method",
+        "`a`, `b`, `c` and 2 other methods",
+    ]
+
+
+def test_no_value_is_bold_if_many_share_the_best():
+    assert best({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}) == {"a", "b", "c"}
+    assert best(dict.fromkeys("abcd", 1.0)) == set()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Results of MQ2007, whose two best methods are far above the others, and of artificial data."""
+    root = tmp_path_factory.mktemp("standings")
+    for dataset in ("mq2007", "synthetic_net", "ohsumed"):
+        folder = make_results(root, dataset, MODELS)
+        path = folder / "fusion" / "per_query.parquet"
+        _raise(path, 2)
+        _raise(folder / "lambdamart" / "per_query.parquet", 1)
+        summary(folder, MODELS, "letor4")
+    return root
+
+
+def _raise(path, by):
+    write_values(pl.read_parquet(path).with_columns(pl.col(METRICS) + by), path.parent)
+
+
+@pytest.fixture
+def committed(run, tmp_path):
+    """A copy of the results that has only the committed files of MQ2007."""
+    root = shutil.copytree(run, tmp_path / "committed")
+    shutil.rmtree(root / "results/mq2007/tables")
+    for model in MODELS:
+        shutil.rmtree(root / "results/mq2007" / model)
+    return root
+
+
+def contents(root):
+    return read_contents(Results(root / "results"), "letor4", root / "params.yaml", root / "data" / "parquet")
+
+
+def test_better_pairs_are_those_of_the_pairwise_table(run):
+    (dataset,) = (dataset for dataset in contents(run).datasets if dataset.name == "mq2007")
+    rows = [row for row in read_tables(run / "results/mq2007/tables")["pairwise"] if row["metric"] == "ndcg@10"]
+    means = {model: values["ndcg@10"] or 0.0 for model, values in dataset.summary.items()}
+    expected = {
+        tuple(sorted((row["model_a"], row["model_b"]), key=lambda model: -means[model]))
+        for row in rows
+        if row["wilcoxon_holm"] < LEVEL
+    }
+    assert dataset.better == expected and ("fusion", "lambdamart") in expected
+
+
+def test_committed_results_have_the_intervals_and_tests_of_their_run(run, committed):
+    there = {dataset.name: dataset for dataset in contents(run).datasets}["mq2007"]
+    here = {dataset.name: dataset for dataset in contents(committed).datasets}["mq2007"]
+    assert there.was_run_here and not here.was_run_here
+    assert here.better == there.better
+    first, second = standings(there), standings(here)
+    assert first.answer() == second.answer()
+    for ours, theirs in zip(first.rows, second.rows, strict=True):
+        assert (ours.model, ours.family, ours.is_worse) == (theirs.model, theirs.family, theirs.is_worse)
+        assert theirs.mean == pytest.approx(ours.mean, abs=5.1e-5)
+        assert theirs.half_width == pytest.approx(ours.half_width, abs=1e-5)
+        assert [row["published"] for row in ours.published] == [row["published"] for row in theirs.published]
+
+
+def test_a_convention_without_a_table_of_tests_is_tested_from_the_values(run):
+    found = read_contents(Results(run / "results"), "standard", run / "params.yaml", run / "data" / "parquet")
+    dataset = {dataset.name: dataset for dataset in found.datasets}["mq2007"]
+    folds = np.repeat(np.arange(1, 6), [7, 8, 9, 10, 11])  # of made_results
+    rows = compare_all(dataset.queries, folds)
+    significant = {
+        (row["model_a"], row["model_b"]) if row["difference"] > 0 else (row["model_b"], row["model_a"])
+        for row in rows
+        if row["wilcoxon_holm"] < LEVEL
+    }
+    assert dataset.better == significant and significant
+
+
+@pytest.mark.parametrize("damage", ["missing", "other means"])
+def test_without_values_that_fit_the_summary_there_are_no_tests(committed, damage):
+    path = committed / "results/mq2007/queries.parquet"
+    if damage == "missing":
+        path.unlink()
+    else:
+        pl.read_parquet(path).with_columns(pl.col("ndcg@10") + 0.1).write_parquet(path)
+    dataset = {dataset.name: dataset for dataset in contents(committed).datasets}["mq2007"]
+    assert dataset.better is None
+    assert {row.half_width for row in standings(dataset).rows} == {None}
+    tables = Document(rendered(committed)).tables
+    (rows,) = (each["rows"] for each in tables if each["attributes"].get("data-values") == "data-mq2007-values")
+    assert all("±" not in cell["text"] for row in rows for cell in row)
+
+
+def test_real_data_come_first_then_results_of_this_run(committed):
+    assert [dataset.name for dataset in contents(committed).datasets] == ["ohsumed", "mq2007", "synthetic_net"]
+
+
+def test_plot_shows_every_method_once_and_shades_the_methods_that_are_not_worse():
+    count = 40
+    means = {f"m{number}": 1 - number / 100 for number in range(count)}
+    families = {f"m{number}": f"family {number % 3}" for number in range(count)}
+    worse = {("m0", f"m{number}") for number in range(20, count)}
+    plot = drawn(made(means, worse, families))
+    assert sorted(strip.model for strip in plot.strips) == sorted(means)
+    assert sum(map(len, plot.shown.values())) == MOST_SHOWN and plot.folded_methods == count - MOST_SHOWN
+    assert list(plot.shown) == ["family 0", "family 1", "family 2"]
+    assert plot.level == {f"m{number}" for number in range(20)}
+    for strips in (*plot.shown.values(), *plot.folded.values()):
+        values = [strip.mean for strip in strips]
+        assert values == sorted(values, reverse=True)
+
+
+def test_strips_describe_their_values_as_text(run):
+    document = Document(rendered(run))
+    labels = (attributes.get("aria-label", "") for _, attributes in document.tags)
+    label = next(label for label in labels if label.startswith("fusion: NDCG@10"))
+    mean, low, high = map(float, re.findall(r"\d\.\d{4}", label))
+    assert low < mean < high and mean - low == pytest.approx(high - mean, abs=1.1e-4)
+
+
+def test_undefined_means_are_left_out():
+    means = {"a": {"ndcg@10": None}, "b": {"ndcg@10": 0.5}}
+    rows = [
+        {"convention": "letor4", "model": model, "metric": "ndcg@10", "mean": of["ndcg@10"], "half_width": np.nan}
+        for model, of in means.items()
+    ]
+    dataset = ReportedDataset("d", "d", "letor4", means, {"main": rows}, {}, {}, None, [])
+    assert standings(dataset).answer() == "`b` is the only method: NDCG@10 0.5000."
+    assert drawn(standings(dataset)).strips[0].model == "b"
