@@ -96,8 +96,8 @@ def method_digests(
 
     `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
     values per query. For imported scores, `scores` is the digest of the score files. settings, variant: the current
-    settings, as returned by `model_settings` and `variant_settings`. convention: the primary convention of the data set;
-    if None, it is not compared.
+    settings, as returned by `model_settings` and `variant_settings`. convention: the primary convention of the data
+    set; if None, it is not compared.
     Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
     current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
