@@ -30,9 +30,9 @@ def file_server(
     content
         The content of all paths, or a dict from path without the leading slash to content.
     plan
-        The answers to the first requests, one after the other: an HTTP status, a number of bytes after which the connection
-        drops, a path or an address to which the request is redirected, or a `Stall`. All later requests are answered
-        in full.
+        The answers to the first requests, one after the other: an HTTP status, a number of bytes after which the
+        connection drops, a path or an address to which the request is redirected, or a `Stall`. All later requests are
+        answered in full.
     ranges
         False if the server ignores the header Range.
     lengths

@@ -151,7 +151,7 @@ def _verify_files(entry: Entry, location: Location, written: Description) -> Non
     for file in entry.files:
         found = written.get(entry.rename.get(file.name, file.name))
         if found and found["sha256"] != file.sha256:
-            raise wrong_checksum(location.path / file.name, "sha256", found["sha256"], [file.sha256])
+            raise wrong_checksum(location.path / file.name, "sha256", str(found["sha256"]), [file.sha256])
 
 
 def _install(staging: Path, folder: Path) -> None:

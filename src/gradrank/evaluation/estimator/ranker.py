@@ -31,7 +31,7 @@ from gradrank.evaluation.rankings.inputs import group_rows
 from gradrank.training.fit import fit, resolve
 from gradrank.training.history import History
 from gradrank.training.job import partial_folder, publish
-from gradrank.training.model import ModelParams
+from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.weights import check_weights
@@ -180,12 +180,7 @@ class Ranker(BaseEstimator):
         """
         with input_errors():
             convention = resolve_convention(self.convention)
-            cls, params = resolve(self.method, {name: _plain(value) for name, value in self._method_params.items()})
-            if members := cls.members(params):
-                raise GradrankError(
-                    f"method: {self.method} combines the scores of {', '.join(members)}, which must be trained first. "
-                    "Fix: train it in a workflow, and load the fold with gradrank.load"
-                )
+            cls, params = self._resolved_method()
             reader = Reader(self, cls.takes_missing)
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
             check_has_order(train.collection)
@@ -207,6 +202,16 @@ class Ranker(BaseEstimator):
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
         return self
+
+    def _resolved_method(self) -> tuple[type[Model], ModelParams]:
+        """Return the class of the method and its checked parameters. Raises GradrankError for a fusion."""
+        cls, params = resolve(self.method, {name: _plain(value) for name, value in self._method_params.items()})
+        if members := cls.members(params):
+            raise GradrankError(
+                f"method: {self.method} combines the scores of {', '.join(members)}, which must be trained first. Fix: "
+                "train it in a workflow, and load the fold with gradrank.load"
+            )
+        return cls, params
 
     def _specification(self, params: ModelParams, seed: int) -> dict[str, Any]:
         """Return the entries of a training job's spec.json that also apply to data given as arrays."""
