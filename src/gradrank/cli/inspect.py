@@ -9,6 +9,8 @@ from gradrank.cli.options import (
     INSPECT,
     Docid,
     Features,
+    FoldColumn,
+    Folds,
     GradeEdges,
     GroupRows,
     Header,
@@ -18,8 +20,11 @@ from gradrank.cli.options import (
     ParamsFile,
     Query,
     ResultsFolder,
+    Validation,
     Weight,
+    declared_columns,
     example,
+    fold_options,
     run_settings,
 )
 
@@ -28,7 +33,9 @@ commands = typer.Typer()
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank inspect train.csv"))
 def inspect(
-    path: Annotated[Path, typer.Argument(help="A file, or a folder in LETOR's layout, in a form that `parse` reads.")],
+    path: Annotated[
+        Path, typer.Argument(help="A file or a folder in a form that `parse` reads, or a stored collection.")
+    ],
     features: Features = None,
     query: Query = None,
     label: Label = None,
@@ -39,30 +46,24 @@ def inspect(
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
     weight: Weight = None,
+    folds: Folds = None,
+    fold: FoldColumn = None,
+    validation: Validation = None,
 ) -> None:
-    """Print how gradrank understands each column: role, type, range and missing values. Nothing is written.
+    """Print how gradrank understands data: the role, type and range of each column, and the folds of a collection.
 
-    If `gradrank fetch` made the folder and no column is declared, the form of the files is taken from the catalogue.
+    Nothing is written. If `gradrank fetch` made the folder and no column is declared, the form of the files is taken
+    from the catalogue.
     """
     from gradrank.data.inspect import inspect as run
     from gradrank.data.sources.fetch import entry_of
     from gradrank.data.tables.roles import Columns
 
-    columns = Columns(
-        query,
-        label,
-        docid,
-        tuple(ignore or ()),
-        tuple(keep or ()),
-        header,
-        group_rows,
-        tuple(grade_edges or ()),
-        weight,
-    )
+    columns = declared_columns(query, label, docid, ignore, keep, header, group_rows, grade_edges, weight)
     entry = entry_of(path)
     if entry is not None and columns == Columns():
         columns, features = entry.columns(), features or entry.declared_features
-    for line in run(path, columns, features):
+    for line in run(path, columns, features, fold_options(folds, fold, validation, header)):
         typer.echo(line)
 
 

@@ -12,6 +12,8 @@ from gradrank.evaluation.conventions import CONVENTIONS, resolve
 
 if TYPE_CHECKING:
     from gradrank.config.params import RunSettings
+    from gradrank.data.layout import FoldOptions
+    from gradrank.data.tables.roles import Columns
 
 USE, INSPECT, STAGES, CONTEST = "Use", "Inspect", "Stages of the workflow", "Stages of a contest"
 REPORT = Results().report_path
@@ -76,6 +78,43 @@ GradeEdges = Annotated[
     typer.Option(help="An edge of grades: the grade is the number of edges <= label. Repeat it for several."),
 ]
 Features = Annotated[int | None, typer.Option(help="Number of features, if sparse rows leave it ambiguous.")]
+Folds = Annotated[
+    int | None, typer.Option(min=2, help="Number of folds into which one file is divided. By default, 5.")
+]
+FoldColumn = Annotated[
+    str | None, typer.Option("--fold", help="Column of a table whose values are the test folds, in place of --folds.")
+]
+Validation = Annotated[
+    float | None,
+    typer.Option(help="Share of the training queries to hold out, between 0 and 1, if there is no validation file."),
+]
+
+
+def declared_columns(
+    query: str | None,
+    label: str | None,
+    docid: str | None,
+    ignore: list[str] | None,
+    keep: list[str] | None,
+    header: bool,
+    group_rows: bool,
+    grade_edges: list[float] | None,
+    weight: str | None,
+) -> "Columns":
+    """Return the columns that the options of a command declare."""
+    from gradrank.data.tables.roles import Columns
+
+    lists = (tuple(ignore or ()), tuple(keep or ()))
+    return Columns(query, label, docid, *lists, header, group_rows, tuple(grade_edges or ()), weight)
+
+
+def fold_options(folds: int | None, fold: str | None, validation: float | None, header: bool = True) -> "FoldOptions":
+    """Return the options of the division into folds. Raises GradrankError for a share that is not in (0, 1)."""
+    from gradrank.data.layout import FoldOptions
+
+    if validation is not None and not 0 < validation < 1:
+        raise GradrankError(f"--validation: {validation} is not between 0 and 1. Fix: give a share, such as 0.2")
+    return FoldOptions(folds, fold, validation, header)
 
 
 def example(command: str) -> str:

@@ -17,6 +17,8 @@ from gradrank.cli.options import (
     Docid,
     Features,
     Fold,
+    FoldColumn,
+    Folds,
     GradeEdges,
     GroupRows,
     Header,
@@ -34,8 +36,11 @@ from gradrank.cli.options import (
     Seed,
     Settings,
     Ties,
+    Validation,
     Weight,
+    declared_columns,
     example,
+    fold_options,
     run_settings,
     use_one_thread,
 )
@@ -79,7 +84,11 @@ def generate(
 )
 def parse(
     path: Annotated[
-        Path, typer.Argument(help="A folder in LETOR's layout, or one file: SVMlight with qid, Parquet, CSV or TSV.")
+        Path,
+        typer.Argument(
+            help="A folder with Fold1, Fold2 and so on, a folder with train, vali and test files, or one file: "
+            "SVMlight with qid, Parquet, CSV or TSV."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write, such as data/parquet/mq2007.")],
     seed: Seed,
@@ -99,36 +108,30 @@ def parse(
     grade_edges: GradeEdges = None,
     weight: Weight = None,
     normalise: Normalise = "none",
+    folds: Folds = None,
+    fold: FoldColumn = None,
+    validation: Validation = None,
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
 
     One file is written per part. If DATASET is in the catalogue and no column is declared, the form of the files is
     taken from the catalogue.
     """
-    from gradrank.data.description import role_table
+    from gradrank.data.description import fold_lines, role_table
     from gradrank.data.parse import parse as run
     from gradrank.data.sources.catalogue import catalogue, check_counts
     from gradrank.data.tables.roles import Columns
 
     name = dataset or out.name
-    columns = Columns(
-        query,
-        label,
-        docid,
-        tuple(ignore or ()),
-        tuple(keep or ()),
-        header,
-        group_rows,
-        tuple(grade_edges or ()),
-        weight,
-    )
+    columns = declared_columns(query, label, docid, ignore, keep, header, group_rows, grade_edges, weight)
     entry = catalogue().get(name)
     if entry is not None and columns == Columns():
         columns, features = entry.columns(), features or entry.declared_features
-    description = run(path, out, seed, name, features=features, columns=columns, missing=missing, normalise=normalise)
+    division = fold_options(folds, fold, validation, header)
+    description = run(path, out, seed, name, features, columns, missing, normalise, division)
     if entry is not None:
         check_counts(entry, description)
-    for line in role_table(description["roles"]):
+    for line in (*role_table(description["roles"]), *fold_lines(description)):
         typer.echo(line)
     if "note" in description:
         typer.echo(f"{out}: note: {description['note']}")

@@ -14,8 +14,9 @@ from gradrank.base.validation import validate
 from gradrank.config.code_digest import STAGES
 from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
+from gradrank.data.layout import FoldOptions
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.data.sources.file_form import FileForm
+from gradrank.data.sources.file_form import ColumnName, FileForm
 
 # Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
@@ -72,8 +73,8 @@ class SyntheticParams(DataSetParams):
 class OwnDataParams(DataSetParams, FileForm):
     """A user's own data, as text or tables.
 
-    path: a folder with Fold1 to Fold5, each with the files train, vali and test; one folder with these three files; or
-    one file. The further keys are those of FileForm.
+    path: a folder with Fold1, Fold2 and so on, each with the files train, vali and test; one folder with these three
+    files; or one file. Validation files may be absent. The further keys are those of FileForm.
     """
 
     path: Annotated[Path, AfterValidator(_existing)]
@@ -85,11 +86,21 @@ class OwnDataParams(DataSetParams, FileForm):
     weight: str | None = None  # column of weights, which the training uses and the evaluation does not
     # LETOR's normalisation within each query, or that of each feature by mean and deviation of the training part
     normalise: Literal["query", "global", "none"] = "none"
+    folds: int | None = Field(None, ge=2)  # number of folds of a single file
+    fold: ColumnName | None = None  # column of a single table whose values are the test folds
+    # Share of the training queries that is held out in each fold without a validation file (data/folds/parts.py).
+    validation: float | None = Field(None, gt=0, lt=1)
 
     def parse_options(self) -> dict[str, Any]:
         """Return a dict from the name of each option of `gradrank parse` to its value."""
-        names = {"features", "missing", "weight"} | ({"normalise"} if self.normalise != "none" else set())
+        names = {"features", "missing", "weight", "folds", "fold", "validation"}
+        names |= {"normalise"} if self.normalise != "none" else set()
         return self.model_dump(include=names) | self.form_options()
+
+    @property
+    def fold_options(self) -> FoldOptions:
+        """The division of the data into folds."""
+        return FoldOptions(self.folds, self.fold, self.validation, self.header)
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, SettingsSection]:

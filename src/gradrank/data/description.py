@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import TextFile
 
@@ -126,6 +127,29 @@ def role_table(roles: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in shown:
         if row["role"] is None:
             yield f"set aside: {row['column']!r} ({row['type']}): {row['reason']}"
+
+
+def fold_lines(description: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the folds of a collection as lines of text: the queries and the parts of each split.
+
+    The last line says which queries are held out for validation, if any. description: the content of collection.json.
+    """
+    cells: list[tuple[str, ...]] = [("fold", "train", "vali", "test")]
+    values = description.get("fold_values")
+    for number, fold in enumerate(description["folds"], start=1):
+        name = f"{number} ({values[number - 1]})" if values else str(number)
+        cells.append((name, *(_split(description["parts"], fold[split]) for split in ("train", "vali", "test"))))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    if sentence := held_out_sentence(description):
+        yield sentence
+
+
+def _split(parts: Mapping[str, Mapping[str, Any]], numbers: Sequence[int]) -> str:
+    queries = sum(parts[str(number)]["queries"] for number in numbers)
+    named = f"part {numbers[0]}" if len(numbers) == 1 else f"parts {', '.join(map(str, numbers))}"
+    return f"{queries:,} {'query' if queries == 1 else 'queries'} ({named})"
 
 
 def notes_of(roles: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,17 +3,30 @@
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from gradrank.data.description import column_ranges, describe_roles, merge_ranges, role_table
-from gradrank.data.layout import find_layout
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.data.description import ColumnRanges, column_ranges, describe_roles, fold_lines, merge_ranges, role_table
+from gradrank.data.folds.files import FilesRead, read_files
+from gradrank.data.folds.parts import divide
+from gradrank.data.layout import FoldOptions, Layout, find_layout
 from gradrank.data.part_files import COLLECTION
-from gradrank.data.reader import feature_matrix, read_collection
+from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
+from gradrank.data.tables.fold_column import fold_values
 from gradrank.data.tables.roles import Columns
+from gradrank.data.text.letor import chunks
 
 
-def inspect(path: Path, columns: Columns = Columns(), features: int | None = None) -> Iterator[str]:  # noqa: B008 - frozen
-    """Yield the number of rows, queries and features and the table of column roles, as lines of text.
+def inspect(
+    path: Path,
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+    features: int | None = None,
+    options: FoldOptions = FoldOptions(),  # noqa: B008 - immutable
+) -> Iterator[str]:
+    """Yield the number of rows, queries and features, the table of column roles, and the folds, as lines of text.
 
     Parameters
     ----------
@@ -23,21 +36,64 @@ def inspect(path: Path, columns: Columns = Columns(), features: int | None = Non
         The columns that the user declares for a table.
     features
         The number of features of sparse text. If None, the highest feature number is used.
+    options
+        The division into folds. The folds of a file with too few queries are left out, unless options are given.
 
-    Raises GradrankError if a file cannot be read.
+    Raises GradrankError if a file cannot be read, or if its queries cannot be divided into folds.
     """
     if (path / COLLECTION).is_file():
         stored = StoredCollection.open(path)
         yield f"{path}: {stored.rows:,} rows, {stored.queries:,} queries, {stored.features} features"
         yield from role_table(stored.roles)
+        yield from fold_lines(stored.description)
         return
-    files = [path] if path.is_file() else list(dict.fromkeys(find_layout(path).sources.values()))
+    layout = _layout(path, options)
     with TemporaryDirectory(prefix="gradrank-") as folder:
-        reading = read_collection(files, columns, features, folder=Path(folder), roles=("query",))
-        frames = (frame for source in reading.sources for frame in reading.frames(source))
-        ranges = merge_ranges(column_ranges(frame, feature_matrix(frame)) for frame in frames)
-    rows = sum(int(source.rows.sum()) for source in reading.sources)
-    queries = sum(len(source.qids) for source in reading.sources)
-    roles = describe_roles(reading.sources[0], reading.names, ranges, rows, queries)
-    yield f"{path}: {rows:,} rows, {queries:,} queries, {reading.width} features"
+        read = read_files(layout, options, columns, features, None, Path(folder), roles=("query",))
+        counts, ranges, folds = _described(layout, read, options)
+    rows, queries = counts
+    roles = describe_roles(next(iter(read.sources.values())), read.reading.names, ranges, rows, queries)
+    yield f"{path}: {rows:,} rows, {queries:,} queries, {read.reading.width} features"
     yield from role_table(roles)
+    if folds is not None:
+        yield from fold_lines(folds)
+
+
+def _layout(path: Path, options: FoldOptions) -> Layout:
+    """Return the layout of a collection. A file with too few queries for folds has no folds."""
+    try:
+        return find_layout(path, options)
+    except GradrankError:
+        if path.is_file() and options == FoldOptions():
+            return Layout("single_file", [path], 0)
+        raise
+
+
+def _described(
+    layout: Layout, read: FilesRead, options: FoldOptions
+) -> tuple[tuple[int, int], ColumnRanges, dict[str, Any] | None]:
+    """Return the numbers of rows and queries, the ranges of the columns, and the folds (None without folds)."""
+    divided, folds = None, None
+    try:
+        if layout.folds:
+            divided = divide(layout, read.repeated, read.sources, options, 0, read.reading.width)
+    except GradrankError:
+        if layout.kind != "single_file" or options != FoldOptions():
+            raise
+    parts = [(source, np.arange(len(source.qids))) for source in read.sources.values()]
+    if divided is not None:
+        parts = [(part.source, part.queries[divided.is_new[number]]) for number, part in divided.parts.items()]
+        sizes = {str(number): {"queries": len(part.queries)} for number, part in divided.parts.items()}
+        folds = {"parts": sizes, "folds": divided.folds, "held_out": divided.held_out}
+        if options.fold:
+            folds["fold_values"] = fold_values(layout.files[0], options.fold, options.header)
+    width = read.reading.width
+    frames = (
+        read.reading.frame(source, chunk)
+        for source, queries in parts
+        if len(queries)
+        for chunk in chunks(source, queries, width)
+    )
+    ranges = merge_ranges(column_ranges(frame, feature_matrix(frame)) for frame in frames)
+    rows = sum(int(source.rows[queries].sum()) for source, queries in parts)
+    return (rows, sum(len(queries) for _, queries in parts)), ranges, folds

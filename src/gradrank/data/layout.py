@@ -1,31 +1,28 @@
-"""Recognition of the files, parts and folds of a collection on disk.
+"""Recognition of the files and folds of a collection on disk.
 
-Three layouts are recognised. The files are in the given folder, or in the only folder below it that has such a layout.
+Four layouts are recognised. The files are in the given folder, or in the only folder below it that has such a layout.
 
-- `five_fold`: S1.txt to S5.txt, or folders Fold1 to Fold5, each with a training, validation and test file, or both
-  (LETOR). Without the S files, each part is the test file of one fold.
-- `one_fold`: a training, a validation and a test file, which are parts 1, 2 and 3 of a single fold.
-- `single_file`: one file, whose queries are divided into five parts. The folds rotate as in LETOR.
+- `parts`: S1.txt to S5.txt, which are the parts of LETOR's rotation. Folders Fold1 to Fold5 may repeat the parts.
+- `folds`: folders Fold1 to FoldK, each with a training file, a test file and perhaps a validation file.
+- `one_fold`: a training file, a test file and perhaps a validation file of a single fold.
+- `single_file`: one file, whose queries are divided into folds, at random or by a column.
 
 A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), plain or compressed (.gz, .xz,
 .zst). The file name without suffixes is one of NAMES, in any letter case. For example, the training file is
 trainingset.txt in LETOR 3.0 and train.txt in LETOR 4.0.
 
-Without a validation file, a validation part is held out. With five folds, this is the part on which LETOR's rotation
-validates, and the training file of each fold must contain this part. With one fold, the validation part is a quarter of
-the queries of the training file.
-
-Importing this module is fast, because the workflow imports it at every start.
+The division of the queries into parts is in data/folds/parts.py. Importing this module is fast, because the workflow
+imports it at every start.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain, permutations
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, blocks, lines, plain_name
+from gradrank.data.compressed import PACKED, lines, plain_name
 
 SPLITS = ("train", "vali", "test")
 NAMES = {
@@ -34,24 +31,77 @@ NAMES = {
     "test": ("test", "testing", "testset"),
 }
 TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv", ".tsv")
-# Fold k trains on parts k, k+1, k+2, validates on k+3 and tests on k+4 (Qin and Liu 2013, table 2).
-ROTATION = [
-    {"train": [1, 2, 3], "vali": [4], "test": [5]},
-    {"train": [2, 3, 4], "vali": [5], "test": [1]},
-    {"train": [3, 4, 5], "vali": [1], "test": [2]},
-    {"train": [4, 5, 1], "vali": [2], "test": [3]},
-    {"train": [5, 1, 2], "vali": [3], "test": [4]},
-]
-ONE_FOLD = [{"train": [1], "vali": [2], "test": [3]}]
-# Without a validation file, three quarters of the training queries are part 1 and one quarter is part 2, as in LETOR.
-HELD_OUT = [1, 1, 1, 2]
+FOLDS = 5  # number of folds into which a single file is divided by default
+
 DEEPEST = 3  # levels of subfolders that are searched
 EXPECTED = (
-    "expected S1.txt to S5.txt, or Fold1 to Fold5 with train.txt, vali.txt and test.txt each, "
+    "expected S1.txt to S5.txt, or Fold1, Fold2 and so on with train.txt, vali.txt and test.txt each, "
     "or train.txt, vali.txt and test.txt, or the path of one file. Accepted names, in any letter case: "
     + "; ".join(f"{split}: {', '.join(names)}" for split, names in NAMES.items())
     + f"; with the suffix {', '.join((*TEXT, *TABLES))}, and if compressed {', '.join(PACKED)}"
 )
+
+
+class FoldOptions(NamedTuple):
+    """How a user's own data are divided into folds and parts.
+
+    Parameters
+    ----------
+    folds
+        The number of folds into which a single file is divided at random. None means FOLDS.
+    fold
+        The column of a single table whose values are the test folds.
+    validation
+        The share of the training queries that is held out in each fold without a validation file. With None, the
+        share is `held_out.HELD_OUT`, unless a whole part is left to validate on.
+    header
+        False if CSV and TSV files have no header. `fold` is then the number of a column.
+    """
+
+    folds: int | None = None
+    fold: str | None = None
+    validation: float | None = None
+    header: bool = True
+
+
+def rotation(folds: int, first: int) -> list[dict[str, list[int]]]:
+    """Return the parts of each fold for a rotation over as many parts as folds (at least 3).
+
+    Fold 1 tests on part `first`, fold 2 on the next part, and so on. A fold validates on the part before its test part,
+    and trains on all other parts.
+    """
+
+    def part(number: int) -> int:
+        return (number - 1) % folds + 1
+
+    tests = [part(first + fold) for fold in range(folds)]
+    return [
+        {"train": [part(test + k) for k in range(1, folds - 1)], "vali": [part(test - 1)], "test": [test]}
+        for test in tests
+    ]
+
+
+# Fold k trains on parts k, k+1, k+2, validates on k+3 and tests on k+4 (Qin and Liu 2013, table 2).
+ROTATION = rotation(5, 5)
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """The files of LETOR's rotation.
+
+    Parameters
+    ----------
+    sources
+        A dict from part number to the file that contains the part.
+    copies
+        A dict from each file that repeats parts to the numbers of the parts that the file must repeat.
+    in_order
+        True if the files in `copies` repeat their parts in the listed order, False if the order may differ.
+    """
+
+    sources: dict[int, Path]
+    copies: dict[Path, list[int]]
+    in_order: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,33 +112,22 @@ class Layout:
     ----------
     kind
         The layout, as described at the top of this module.
-    sources
-        A dict from part number to the file that contains the part. One file may contain several parts.
-    copies
-        A dict from each file that repeats parts to the numbers of the parts that the file must repeat.
+    files
+        All files that parsing reads.
     folds
-        One dict per fold, from the splits `train`, `vali` and `test` to part numbers.
-    slots
-        One part number per slot. The queries of a file that contains several parts are divided into equal shares, one
-        per slot, and each share goes to the part in its slot.
-    in_order
-        True if the files in `copies` repeat their parts in the listed order, False if the order may differ.
-    note
-        A sentence about a decision that the user may not expect.
+        The number of folds.
+    splits
+        One dict per fold, from the splits `train`, `vali` and `test` to files. A fold without a validation file has no
+        `vali`. Empty for `parts` and `single_file`.
+    rotation
+        The files as a rotation: of `parts`, whose files must repeat it, and of five `folds`, whose files may repeat it.
     """
 
-    kind: Literal["five_fold", "one_fold", "single_file"]
-    sources: dict[int, Path]
-    copies: dict[Path, list[int]]
-    folds: list[dict[str, list[int]]]
-    slots: list[int]
-    in_order: bool = True
-    note: str | None = None
-
-    @property
-    def files(self) -> list[Path]:
-        """All files that parsing reads."""
-        return [*dict.fromkeys(self.sources.values()), *self.copies]
+    kind: Literal["parts", "folds", "one_fold", "single_file"]
+    files: list[Path]
+    folds: int
+    splits: list[dict[str, Path]] = field(default_factory=list)
+    rotation: Rotation | None = None
 
 
 def is_table(path: Path) -> bool:
@@ -103,16 +142,15 @@ def _begins_as_parquet(path: Path) -> bool:
         return stream.read(4) == b"PAR1"
 
 
-def find_layout(path: Path | str) -> Layout:
+def find_layout(path: Path | str, options: FoldOptions = FoldOptions()) -> Layout:  # noqa: B008 - immutable
     """Return the layout of the collection at `path`, a folder or a single file.
 
-    Raises GradrankError if no collection or more than one is found, if one of its files is missing, or if a text file
-    has too few queries to be divided.
+    Raises GradrankError if no collection or more than one is found, if one of its files is missing, if a text file has
+    too few queries to be divided, or if `options` do not apply to the layout.
     """
     path = Path(path)
     if path.is_file():
-        _check_queries(path, 5)
-        return Layout("single_file", dict.fromkeys(range(1, 6), path), {}, ROTATION, [1, 2, 3, 4, 5])
+        return _single_file(path, options)
     if not path.is_dir():
         raise GradrankError(f"{path}: no such file or folder. Fix: correct the path")
     layouts = _search(path, DEEPEST)
@@ -121,7 +159,37 @@ def find_layout(path: Path | str) -> Layout:
     if len(layouts) > 1:
         folders = ", ".join(str(folder) for folder, _ in layouts)
         raise GradrankError(f"{path}: more than one collection. Fix: give the path of one of {folders}")
-    return layouts[0][1]
+    layout = layouts[0][1]
+    if options.folds is not None or options.fold is not None:
+        raise GradrankError(
+            f"{path}: `folds` and `fold` divide a single file, but this folder has separate files. Fix: remove the "
+            "setting, or give the path of one file"
+        )
+    if options.validation is not None and all("vali" in files for files in layout.splits):
+        raise GradrankError(
+            f"{path}: `validation` is a share of the training queries to hold out, but every fold has a validation "
+            "part. Fix: remove the setting, or the validation files"
+        )
+    return layout
+
+
+def _single_file(path: Path, options: FoldOptions) -> Layout:
+    if options.fold is None:
+        folds = options.folds or FOLDS
+        _check_queries(path, folds)
+        return Layout("single_file", [path], folds)
+    if options.folds is not None:
+        raise GradrankError(
+            f"{path}: both `folds` and `fold` are given. Fix: give a number of folds, or the column that has them"
+        )
+    if not is_table(path):
+        raise GradrankError(
+            f"{path}: `fold` names a column, but this file is text, which has no column names. Fix: set `folds`, the "
+            "number of folds"
+        )
+    from gradrank.data.tables.fold_column import fold_values
+
+    return Layout("single_file", [path], len(fold_values(path, options.fold, options.header)))
 
 
 def _first_names(folder: Path) -> str:
@@ -145,8 +213,8 @@ def _check_queries(path: Path, needed: int) -> None:
     if qids:
         count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
         raise GradrankError(
-            f"{path}: {count}, but dividing a file into {'five' if needed == 5 else 'two'} parts needs at least "
-            f"{needed}. Fix: add queries, or give separate files for training, validation and test"
+            f"{path}: {count}, but dividing this file into {needed} parts needs at least {needed}. Fix: add queries, "
+            "or give separate files for training, validation and test"
         )
 
 
@@ -155,7 +223,7 @@ def _search(folder: Path, depth: int) -> list[tuple[Path, Layout]]:
 
     If `folder` itself is not a collection, its subfolders are searched, down to `depth` levels.
     """
-    layout = _five_fold(folder) or _one_fold(folder)
+    layout = _folds(folder) or _one_fold(folder)
     if layout is not None:
         return [(folder, layout)]
     if depth == 0:
@@ -185,117 +253,84 @@ def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
     return matches[0] if matches else None
 
 
-def _five_fold(folder: Path) -> Layout | None:
-    """Return the layout of a folder with files S1 to S5 or folders Fold1 to Fold5, or None if it has neither.
+def _folds(folder: Path) -> Layout | None:
+    """Return the layout of a folder with files S1 to S5 or folders Fold1 to FoldK, or None if it has neither.
 
     Raises GradrankError if some of these files are missing.
     """
     part_files = {part: _named(folder, (*TEXT, *TABLES), f"s{part}") for part in range(1, 6)}
-    folders = {path.name.lower(): path for path in folder.iterdir() if path.is_dir()}
-    folders = {k: folders[f"fold{k}"] for k in range(1, 6) if f"fold{k}" in folders}
-    splits = {
-        (k, split): path
-        for k in folders
-        for split in SPLITS
-        if (path := _named(folders[k], (*TEXT, *TABLES), *NAMES[split]))
-    }
     has_parts = any(part_files.values())
+    numbered = (
+        (re.fullmatch(r"fold([1-9]\d*)", path.name.lower()), path) for path in folder.iterdir() if path.is_dir()
+    )
+    folders = dict(sorted((int(match[1]), path) for match, path in numbered if match))
     if not has_parts and not folders:
         return None
-    if folders and not splits and not has_parts:
+    splits = {
+        k: {split: path for split in SPLITS if (path := _named(folders[k], (*TEXT, *TABLES), *NAMES[split]))}
+        for k in folders
+    }
+    if folders and not any(splits.values()) and not has_parts:
         first = next(iter(folders.values()))
         raise GradrankError(
             f"{first}: no training, validation or test file here: {EXPECTED}; found {_first_names(first)}"
         )
-    held_out = bool(splits) and not any(split == "vali" for _, split in splits)
-    wanted = [split for split in SPLITS if not (held_out and split == "vali")]
     missing = []
-    if splits:
-        missing = [f"Fold{k}/{split}.txt" for k in range(1, 6) for split in wanted if (k, split) not in splits]
+    if any(splits.values()):
+        last = max(5, *splits) if has_parts else max(splits)
+        needed = ((k, split) for k in range(1, last + 1) for split in ("train", "test"))
+        missing = [f"Fold{k}/{split}.txt" for k, split in needed if split not in splits.get(k, {})]
     if has_parts:
         missing = [f"S{part}.txt" for part, path in part_files.items() if path is None] + missing
     if missing:
-        raise GradrankError(f"{folder}: this five-fold collection lacks {', '.join(missing)}: {EXPECTED}")
-    copies = {path: _parts_of(k, split, held_out) for (k, split), path in splits.items()}
-    sources = {part: path for part, path in sorted(part_files.items()) if path is not None}
-    if not has_parts:
-        sources = {ROTATION[k - 1]["test"][0]: splits.pop((k, "test")) for k in folders}
-        copies = {path: copies[path] for path in splits.values()}
-    note = (
-        "the folds have no validation file: fold k validates on the part that fold k-1 tests on, and trains on the "
-        "other three of its training file"
-    )
-    return Layout(
-        "five_fold", dict(sorted(sources.items())), copies, ROTATION, [], not held_out, note if held_out else None
-    )
+        raise GradrankError(f"{folder}: this collection lacks {', '.join(missing)}: {EXPECTED}")
+    files = list(splits.values()) if any(splits.values()) else []
+    if has_parts:
+        return _parts(folder, {part: path for part, path in part_files.items() if path is not None}, files)
+    every = [file for split in SPLITS for fold in files if (file := fold.get(split))]
+    if len(files) == 1:
+        return Layout("one_fold", list(files[0].values()), 1, files)
+    return Layout("folds", every, len(files), files, _rotation(files))
 
 
-def _parts_of(fold: int, split: str, held_out: bool) -> list[int]:
-    """Return the parts in the file of a split. If `held_out`, the training file also contains the validation part."""
-    parts = ROTATION[fold - 1]
-    return parts["train"] + parts["vali"] if held_out and split == "train" else parts[split]
+def _parts(folder: Path, sources: dict[int, Path], files: Sequence[dict[str, Path]]) -> Layout:
+    """Return the layout of S1 to S5, and of the files of five folds if there are any."""
+    rotation = Rotation(sources, {})
+    if files:
+        repeated = _rotation(files)
+        if repeated is None:
+            raise GradrankError(
+                f"{folder}: S1.txt to S5.txt are the parts of five folds, which all have a validation file or all have "
+                "none; the folders differ from this. Fix: keep S1.txt to S5.txt, or the folders"
+            )
+        tests = {path: [part] for part, path in repeated.sources.items()}
+        rotation = Rotation(sources, repeated.copies | tests, repeated.in_order)
+    return Layout("parts", [*sources.values(), *rotation.copies], 5, [], rotation)
+
+
+def _rotation(files: Sequence[Mapping[str, Path]]) -> Rotation | None:
+    """Return the files of five folds as LETOR's rotation, if either all folds have a validation file or none has one.
+
+    Without validation files, the training file of a fold also contains the part on which the rotation validates.
+    """
+    with_vali = {"vali" in fold for fold in files}
+    if len(files) != len(ROTATION) or len(with_vali) > 1:
+        return None
+    held_out = not with_vali.pop()
+    sources = {parts["test"][0]: fold["test"] for fold, parts in zip(files, ROTATION, strict=True)}
+    copies = {}
+    for fold, parts in zip(files, ROTATION, strict=True):
+        copies[fold["train"]] = parts["train"] + (parts["vali"] if held_out else [])
+        if not held_out:
+            copies[fold["vali"]] = parts["vali"]
+    return Rotation(dict(sorted(sources.items())), copies, not held_out)
 
 
 def _one_fold(folder: Path) -> Layout | None:
     """Return the layout of a folder with a training and a test file, or None if one of the two is missing."""
-    files = [_named(folder, (*TEXT, *TABLES), *NAMES[split]) for split in SPLITS]
-    train, vali, test = files
-    if train is None or test is None:
+    files = {split: path for split in SPLITS if (path := _named(folder, (*TEXT, *TABLES), *NAMES[split]))}
+    if "train" not in files or "test" not in files:
         return None
-    if vali is not None:
-        return Layout("one_fold", {1: train, 2: vali, 3: test}, {}, ONE_FOLD, [])
-    _check_queries(train, len(HELD_OUT))
-    note = f"no validation file beside {train}: a quarter of its queries, drawn with the seed, is held out as one"
-    return Layout("one_fold", {1: train, 2: train, 3: test}, {}, ONE_FOLD, HELD_OUT, note=note)
-
-
-def differing_line(copy: Path, originals: Sequence[Path]) -> int | None:
-    """Return the number of the first line that differs from the concatenated originals, or None if no line differs.
-
-    Lines are counted from 1.
-    """
-    return _first_difference(blocks(copy), chain.from_iterable(map(blocks, originals)))
-
-
-def check_copies(
-    layout: Layout, unit: str = "line", difference: Callable[[Path, Sequence[Path]], int | None] = differing_line
-) -> None:
-    """Raise GradrankError if a file of a fold does not repeat the parts that `layout.copies` lists for it.
-
-    Parameters
-    ----------
-    unit
-        The name of what `difference` counts, for the error message.
-    difference
-        A function of a file and its originals. It returns the number of the first unit that differs, or None if the
-        file is equal to its originals. The default compares text byte by byte.
-    """
-    for copy, parts in layout.copies.items():
-        differing: list[int] = []
-        for order in [parts] if layout.in_order else permutations(parts):
-            number = difference(copy, [layout.sources[part] for part in order])
-            if number is None:
-                break
-            differing.append(number)
-        else:
-            originals = " + ".join(str(layout.sources[part]) for part in parts)
-            raise GradrankError(
-                f"{copy}: {unit} {max(differing)}: differs from {originals}, which this file must repeat. Fix: get the "
-                "files of the folds and of the parts from the same release"
-            )
-
-
-def _first_difference(first: Iterable[bytes], second: Iterable[bytes]) -> int | None:
-    """Return the number of the first line in which two texts differ, counted from 1, or None if they are equal."""
-    line, a, b = 1, b"", b""
-    blocks_a, blocks_b = iter(first), iter(second)
-    while True:
-        a, b = a or next(blocks_a, b""), b or next(blocks_b, b"")
-        length = min(len(a), len(b))
-        if a[:length] != b[:length]:
-            equal_bytes = next(i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
-            return line + a.count(b"\n", 0, equal_bytes)
-        if length == 0:
-            return line if a or b else None
-        line += a.count(b"\n", 0, length)
-        a, b = a[length:], b[length:]
+    if "vali" not in files:
+        _check_queries(files["train"], 2)
+    return Layout("one_fold", list(files.values()), 1, [files])

@@ -51,7 +51,7 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
     parts: a dict from part number to the queries of the part. folds: the part numbers of each split, one dict per fold.
 
     Raises GradrankError if all queries of one part are also in a part from a different file, for example if the test
-    file is a copy of the training file.
+    file is a copy of the training file. Also raises GradrankError if two files share a query with its id.
     """
     notes = []
     for a, b in sorted(_separate_parts(folds)):
@@ -63,6 +63,8 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
                 f"{second.path}: every query has the same features and grades as a query of {first.path}, so a model "
                 "would be tested on its training data. Fix: give a file with other queries"
             )
+        if count and first.path != second.path:
+            _check_ids(first, second)
         if count:
             position = {int(digest): index for index, digest in reversed([*enumerate(first.digests.tolist())])}
             shown = [
@@ -75,6 +77,18 @@ def shared_queries(parts: Mapping[int, Contents], folds: Sequence[Mapping[str, S
                 f"{', '.join(shown)}{', ..' if count > MOST_NAMED else ''}"
             )
     return notes
+
+
+def _check_ids(first: Contents, second: Contents) -> None:
+    """Raise GradrankError if two files contain a query with the same id, features and grades."""
+    queries = set(zip(first.ids.tolist(), first.digests.tolist(), strict=True))
+    for query in zip(second.ids.tolist(), second.digests.tolist(), strict=True):
+        if query in queries:
+            raise GradrankError(
+                f"{second.path}: query {query[0]} is in {first.path} too, with the same rows, so a model would be "
+                "selected or tested on a query that it was trained or selected on. Fix: remove the query from one of "
+                "the two files"
+            )
 
 
 def _separate_parts(folds: Sequence[Mapping[str, Sequence[int]]]) -> set[tuple[int, int]]:

@@ -71,9 +71,15 @@ class StoredCollection(PartFolder):
         return self.description["folds"]
 
     @property
-    def division(self) -> str | None:
-        """The part of each query, as one digit per query in file order. None unless a file was divided into parts."""
-        return self.description.get("division")
+    def division(self) -> list[int] | None:
+        """The part of each query in file order. None unless a file was divided into parts."""
+        text = self.description.get("division")
+        return None if text is None else [int(number) for number in (text.split() if " " in text else text)]
+
+    @property
+    def has_repeated_queries(self) -> bool:
+        """True if a query is in several parts, as in folds whose files overlap."""
+        return "labels" in self.description
 
     def fold(self, number: int) -> Mapping[str, Sequence[int]]:
         """Return a dict from the splits of a fold to part numbers. Folds are counted from 1.

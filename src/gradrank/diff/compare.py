@@ -265,7 +265,8 @@ def _tested(row: MeanDifference, in_a: QueryValues, in_b: QueryValues) -> MeanDi
         equal = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
         return replace(row, difference=0.0, verdict="unchanged", **counts, **equal)
     noise = seed_noise(in_a, in_b, row.metric)
-    return replace(row, seed_noise=noise, **widened(paired_test(b, a, in_a.folds), noise)._asdict())
+    test = paired_test(b, a, in_a.folds, queries=in_a.qids)
+    return replace(row, seed_noise=noise, **widened(test, noise)._asdict())
 
 
 def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:

@@ -26,6 +26,7 @@ from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
 
 TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # key: name of a key column that is not text; value: its type
+MOST_FOLDS = 127  # folds beyond this number need a wider type
 
 
 def evaluate_folds(
@@ -62,7 +63,7 @@ def evaluate_folds(
             keys = {name: expected[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
                 judgements = read_judgements(stored, parts[split])
-                tables += _evaluate_part(fold, split, judgements, resolved, metrics, keys)
+                tables += _evaluate_part(fold, split, judgements, resolved, metrics, keys, len(stored.folds))
     order = {convention.name: i for i, convention in enumerate(resolved)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
@@ -80,15 +81,17 @@ def _evaluate_part(
     conventions: Sequence[Convention],
     metrics: Sequence[str],
     keys: Mapping[str, int],
+    folds: int,
 ) -> Iterator[pl.DataFrame]:
     """Yield one table per convention with the metric values of one part.
 
-    The first columns are `convention`, the keys of `keys`, and `split`.
+    The first columns are `convention`, the keys of `keys`, and `split`. folds: the number of folds.
     """
     judgements, scores, ranked = read_ranking(fold.scores_path, judgements, split)
+    types = TYPES | ({"fold": pl.Int16} if folds > MOST_FOLDS else {})
     for convention in conventions:
         row_keys = {"convention": convention.name} | dict(keys) | {"split": split}
-        columns = [pl.lit(value, dtype=TYPES.get(name)).alias(name) for name, value in row_keys.items()]
+        columns = [pl.lit(value, dtype=types.get(name)).alias(name) for name, value in row_keys.items()]
         yield query_table(judgements, scores, convention, metrics, ranked).select(*columns, pl.all())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from gradrank import __version__
+from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder
@@ -37,7 +38,8 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     stored, folder = StoredCollection.open(data), FoldFolder(out)
     parts = stored.fold(fold)
     files = score_files(scores, stored.name, fold)
-    whole = [] if "{fold}" in scores else sorted(stored.parts)
+    needed = {part for split in files for part in parts[split]}
+    whole = [] if "{fold}" in scores else _whole_file(scores, stored, needed)
     tables = [_part(path, stored, parts[split], whole, split) for split, path in files.items()]
     origin = [{"split": split, "path": str(path), "sha256": sha256(path)} for split, path in files.items()]
     folder.spec_path.unlink(missing_ok=True)  # written last: the folder is complete when spec.json exists
@@ -64,6 +66,21 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
         "processor": form(),
     }
     write_stamp(folder.spec_path, spec, reproducible_files(folder))
+
+
+def _whole_file(scores: str, data: StoredCollection, needed: set[int]) -> list[int]:
+    """Return the parts that a file with the scores of the whole collection ranks.
+
+    needed: the parts whose scores are imported. Raises GradrankError if the user's files have no single order, because
+    the files of different folds share queries, or if a needed part repeats queries of others.
+    """
+    parts = sorted(set(data.division or data.parts))
+    if "files" in data.description or not needed <= set(parts):
+        raise GradrankError(
+            f"{scores}: one file cannot rank the whole collection, because its folds share queries. Fix: give one file "
+            "per fold, with `{fold}` in its name"
+        )
+    return parts
 
 
 def _part(path: Path, data: StoredCollection, parts: Sequence[int], whole: Sequence[int], split: str) -> pl.DataFrame:
@@ -106,12 +123,11 @@ def _scores_by_part(
     return dict(zip(whole, zip(*pieces, strict=True), strict=True))
 
 
-def _file_order(division: str | None, queries: int) -> np.ndarray:
+def _file_order(division: Sequence[int] | None, queries: int) -> np.ndarray:
     """Return (q,) positions in the stored collection, one per query in the order of the user's files.
 
-    division: the part of each query, one character per query in the order of the user's files. None if each part is a
-    whole file.
+    division: the part of each query, in the order of the user's files. None if each part is a whole file.
     """
     if division is None:
         return np.arange(queries)
-    return np.argsort(np.argsort(np.array(list(division)), kind="stable"))
+    return np.argsort(np.argsort(np.array(division), kind="stable"))

@@ -5,6 +5,9 @@ interval is the mean +- 1.96 standard errors over the test queries of all folds 
 the mean could change with other queries. The interval is not meant for comparing methods: methods share their queries,
 so only paired tests can separate methods.
 
+If the test parts of folds overlap, a query is tested in several folds. It counts in the mean of each of these folds. In
+intervals and tests, it counts once, with the mean of its values (`gradrank.evaluation.fold_weights.once_per_query`).
+
 If a method was trained with several seeds, the value of a query is the mean over seeds. The interval then covers the
 sample of queries within folds and the sample of seeds (`gradrank.evaluation.variance`).
 """
@@ -19,6 +22,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.results import DatasetFolder, MethodFolder
+from gradrank.evaluation.fold_weights import once_per_query
 from gradrank.evaluation.seeds import SEED
 from gradrank.evaluation.variance import Runs
 
@@ -54,7 +58,7 @@ class QueryValues:
         """Return the defined values of a metric as the (1, S, q) values of one tuner."""
         defined = ~np.isnan(self.values[metric])
         values = self.by_seed.get(metric, self.values[metric][None])
-        return Runs(values[None, :, defined].astype(np.float64), self.folds[defined])
+        return Runs(values[None, :, defined].astype(np.float64), self.folds[defined], self.qids[defined])
 
     def has_several_seeds(self, metric: str) -> bool:
         """Return whether the metric has defined values of several seeds."""
@@ -101,7 +105,8 @@ class QueryValues:
         """
         if self.has_several_seeds(metric):
             return self.runs(metric).half_width
-        values = self.values[metric][~np.isnan(self.values[metric])]
+        defined = ~np.isnan(self.values[metric])
+        values, _ = once_per_query(self.values[metric][defined][:, None], self.folds[defined], self.qids[defined])
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
     def same_queries(self, other: "QueryValues") -> bool:

@@ -29,9 +29,26 @@ def seeds_of(method: MethodFolder) -> list[int]:
 
 
 def measured_folds(method: MethodFolder) -> list[FoldFolder]:
-    """Return the finished folds of the seeds in per_query.parquet, sorted by fold number and seed."""
+    """Return the finished folds in per_query.parquet, of its seeds, sorted by fold number and seed.
+
+    A method that was not evaluated has the finished folds of its first seed.
+    """
     further = seeds_of(method)[1:]
-    return [fold for fold in method.folds() if fold.seed is None or fold.seed in further]
+    numbers = _fold_numbers(method)
+    return [
+        fold
+        for fold in method.folds()
+        if (fold.seed is None or fold.seed in further) and (numbers is None or fold.number in numbers)
+    ]
+
+
+def _fold_numbers(method: MethodFolder) -> set[int] | None:
+    """Return the fold numbers in per_query.parquet; None if the method was not evaluated."""
+    import polars as pl
+
+    if not method.evaluated:
+        return None
+    return set(pl.scan_parquet(method.per_query_path).select(pl.col("fold").unique()).collect()["fold"].to_list())
 
 
 def timings(method: MethodFolder) -> list[dict[str, float]]:

@@ -7,6 +7,10 @@ In `mean_difference`, `paired_test` and `compare_all`, a mean is the mean over f
 queries, and a mean difference is the difference of two such means. All folds have equal weight, so the weight of a
 query depends on the size of its fold. The tests (Student's t, Wilcoxon, wins and losses) give equal weight to all
 queries.
+
+A query that is tested in several folds, because their test parts overlap, is one observation and not several. Its
+values are first averaged over its folds (`once_per_query`), so that the tests and the bootstrap count it once. The mean
+over folds does not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.evaluation.fold_weights import once_per_query
 
 RESAMPLES = 2000
 BOOTSTRAP_SEED = 0
@@ -133,14 +138,17 @@ def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
     return p_values
 
 
-def p_against(per_query: Mapping[str, np.ndarray], name: str) -> dict[str, float]:
+def p_against(
+    per_query: Mapping[str, np.ndarray], name: str, folds: np.ndarray | None = None, queries: np.ndarray | None = None
+) -> dict[str, float]:
     """Return the corrected p value of `wilcoxon` of every other method against the method `name`.
 
     per_query: as in `compare_all`. The p values are corrected for all pairs of methods (Holm 1979), as in
     `compare_all`, because `name` may have been chosen by its values. They are nan if no query has a value for every
-    method.
+    method. folds, queries: see `once_per_query`; without them, every row is a distinct query.
     """
-    names, values, _ = _matrix(per_query)
+    names, values, is_complete = _matrix(per_query)
+    values = _once(values, is_complete, folds, queries)
     pairs = list(combinations(names, 2))
     p_values = holm(wilcoxon_of_pairs(values) if len(values) else [np.nan] * len(pairs))
     return {a if b == name else b: float(p) for (a, b), p in zip(pairs, p_values, strict=True) if name in (a, b)}
@@ -182,29 +190,47 @@ def win_tie_loss(a: np.ndarray, b: np.ndarray) -> tuple[int, int, int]:
     return int(np.sum(gaps > 0)), int(np.sum(gaps == 0)), int(np.sum(gaps < 0))
 
 
-def mean_difference(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> Interval:
+def mean_difference(
+    a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED, queries: np.ndarray | None = None
+) -> Interval:
     """Return the mean over folds of a - b, and its 95% percentile bootstrap interval over queries (Efron 1979).
 
     a, b: (q,) values. folds: (q,) fold of each query. If a and b have values for the same queries, the result is the
     mean of a minus the mean of b. A resampled query keeps the weight of its fold. seed: seed of the resampling.
+    queries: see `once_per_query`.
     """
+    return _mean_of_gaps(*_gaps(a, b, folds, queries), seed)
+
+
+def _gaps(a: np.ndarray, b: np.ndarray, folds: np.ndarray, queries: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (u,) differences of the queries where both are defined, and their weights."""
     defined = ~np.isnan(a - b)
-    gaps, weights = differences(a, b), _fold_weights(folds[defined])
+    named = None if queries is None else queries[defined]
+    gaps, weights = once_per_query(differences(a, b)[:, None], folds[defined], named)
+    return np.round(gaps[:, 0], 12), weights
+
+
+def _mean_of_gaps(gaps: np.ndarray, weights: np.ndarray, seed: int) -> Interval:
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
     low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
     return Interval(_weighted_mean(gaps, weights), low, high)
 
 
-def paired_test(a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED) -> PairedTest:
+def paired_test(
+    a: np.ndarray, b: np.ndarray, folds: np.ndarray, seed: int = BOOTSTRAP_SEED, queries: np.ndarray | None = None
+) -> PairedTest:
     """Return the comparison of two methods.
 
     a, b: (q,) values of the same queries in the same order. folds: (q,) fold of each query. seed: seed of the
-    resampling.
+    resampling. queries: see `once_per_query`.
     """
-    wins, ties, losses = win_tie_loss(a, b)
-    gap = mean_difference(a, b, folds, seed)
-    return PairedTest(wins + ties + losses, *gap, wins, ties, losses, t=paired_t(a, b), wilcoxon=wilcoxon(a, b))
+    gaps, weights = _gaps(a, b, folds, queries)
+    zeros = np.zeros(len(gaps))
+    wins, ties, losses = win_tie_loss(gaps, zeros)
+    gap = _mean_of_gaps(gaps, weights, seed)
+    t, signed_rank = paired_t(gaps, zeros), wilcoxon(gaps, zeros)
+    return PairedTest(len(gaps), *gap, wins, ties, losses, t=t, wilcoxon=signed_rank)
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -222,19 +248,23 @@ def holm(p: Sequence[float]) -> np.ndarray:
 
 
 def compare_all(
-    per_query: Mapping[str, np.ndarray], folds: np.ndarray, seed: int = BOOTSTRAP_SEED
+    per_query: Mapping[str, np.ndarray],
+    folds: np.ndarray,
+    seed: int = BOOTSTRAP_SEED,
+    queries: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per pair of methods.
 
     per_query: (q,) values per method, for the same queries in the same order. folds: (q,) fold of each query. The keys
     of a row are `model_a`, `model_b`, the fields of PairedTest, `t_holm` and `wilcoxon_holm`. The last two are p values
     corrected for the number of rows. Queries without a value for every method are left out. All pairs use the same
-    resamples. Raises GradrankError if the methods have different numbers of queries.
+    resamples. queries: see `once_per_query`. Raises GradrankError if the methods have different numbers of queries.
     """
     names, values, is_complete = _matrix(per_query)
     if len(values) == 0:
         return []
-    weights = _fold_weights(np.asarray(folds)[is_complete])
+    named = None if queries is None else queries[is_complete]
+    values, weights = once_per_query(values, np.asarray(folds)[is_complete], named)
     means = _resampled_means(values, weights, seed)
     rows = []
     for (i, j), p in zip(combinations(range(len(names)), 2), wilcoxon_of_pairs(values), strict=True):
@@ -262,15 +292,22 @@ class Ranks(NamedTuple):
     critical_difference: float
 
 
-def friedman_nemenyi(per_query: Mapping[str, np.ndarray], level: float = 0.05) -> Ranks:
+def friedman_nemenyi(
+    per_query: Mapping[str, np.ndarray],
+    level: float = 0.05,
+    folds: np.ndarray | None = None,
+    queries: np.ndarray | None = None,
+) -> Ranks:
     """Return the mean ranks of methods, with Friedman's test. Equal values share their mean rank.
 
-    per_query: (q,) values per method. Queries without a value for every method are left out. Raises
-    GradrankError for fewer than three methods or two queries.
+    per_query: (q,) values per method. Queries without a value for every method are left out. folds, queries: see
+    `once_per_query`; without them, every row is a distinct query. Raises GradrankError for fewer than three methods or
+    two queries.
     """
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    names, values, _ = _matrix(per_query)
+    names, values, is_complete = _matrix(per_query)
+    values = _once(values, is_complete, folds, queries)
     count = len(names)
     if count < 3 or len(values) < 2:
         raise GradrankError(
@@ -308,13 +345,13 @@ def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray,
     return list(per_query), values[is_complete], is_complete
 
 
-def _fold_weights(folds: np.ndarray) -> np.ndarray:
-    """Return (q,) weights for which the weighted mean over queries equals the mean of the fold means.
-
-    If the folds have equal sizes, all weights are 1.
-    """
-    _, fold, sizes = np.unique(folds, return_inverse=True, return_counts=True)
-    return len(folds) / (len(sizes) * sizes[fold])
+def _once(
+    values: np.ndarray, is_complete: np.ndarray, folds: np.ndarray | None, queries: np.ndarray | None
+) -> np.ndarray:
+    """Return the values of the distinct queries. values, is_complete: the result of `_matrix`."""
+    if folds is None or queries is None:
+        return values
+    return once_per_query(values, folds[is_complete], queries[is_complete])[0]
 
 
 def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:

@@ -20,11 +20,13 @@ CONFIDENCE = 0.95
 class Runs:
     """The runs of one method under one metric.
 
-    values: (T, S, q) values for T tuners, S seeds and q test queries. folds: (q,) fold of each query.
+    values: (T, S, q) values for T tuners, S seeds and q test queries. folds: (q,) fold of each query. queries: (q,) id
+    of each query, by which queries of overlapping test parts are recognised; None if the test parts do not overlap.
     """
 
     values: np.ndarray
     folds: np.ndarray
+    queries: np.ndarray | None = None
 
     @property
     def tuners(self) -> int:
@@ -138,7 +140,7 @@ def variances(runs: Runs) -> Variances:
     seed = float(runs.fold_means.var(axis=1, ddof=1).mean()) / folds if seeds > 1 else 0.0
     between = float(runs.fold_means.mean(axis=(1, 2)).var(ddof=1)) if tuners > 1 else 0.0
     return Variances(
-        query_term(runs.per_query, runs.folds),
+        query_term(runs.per_query, runs.folds, runs.queries),
         Term(seed, tuners * folds * (seeds - 1)),
         Term(between, tuners - 1),
         tuners,
@@ -146,16 +148,24 @@ def variances(runs: Runs) -> Variances:
     )
 
 
-def query_term(values: np.ndarray, folds: np.ndarray) -> Term:
+def query_term(values: np.ndarray, folds: np.ndarray, queries: np.ndarray | None = None) -> Term:
     """Return the variance of a method's mean that is due to the sample of queries. The mean is taken over folds.
 
     The variance is the limit of a bootstrap over queries within each fold. It is nan if a fold has a single query.
-    values: (q,). folds: (q,) fold of each query.
+    values: (q,). folds: (q,) fold of each query. queries: (q,) query ids. The deviations of a query that is tested in
+    several folds are added before they are squared, because they are not independent.
     """
     queries_by_fold = fold_queries(folds)
     if min(map(len, queries_by_fold)) < 2:
         return Term(math.nan, 0)
-    parts = [values[queries].var(ddof=1) / len(queries) for queries in queries_by_fold]
+    if queries is not None and len(distinct := np.unique(queries)) < len(queries):
+        shares = np.zeros(len(values))
+        for fold in queries_by_fold:
+            size = len(fold)
+            shares[fold] = (values[fold] - values[fold].mean()) / math.sqrt(size * (size - 1))
+        of_query = np.bincount(np.searchsorted(distinct, queries), shares) / len(queries_by_fold)
+        return Term(float(np.sum(of_query**2)), max(1, len(distinct) - len(queries_by_fold)))
+    parts = [values[fold].var(ddof=1) / len(fold) for fold in queries_by_fold]
     return Term(float(np.sum(parts)) / len(queries_by_fold) ** 2, len(values) - len(queries_by_fold))
 
 

@@ -1,6 +1,7 @@
 """The checksum of a data set's text. Parsing computes the same checksum and stores it as `source_sha256`."""
 
 import hashlib
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -9,12 +10,20 @@ from gradrank.data.compressed import blocks
 from gradrank.data.layout import find_layout
 
 
-def sha256_of_text(path: Path) -> str | None:
-    """Return the SHA-256 of the concatenated files of a collection; None if `path` is not a collection."""
+def sha256_of_text(path: Path, files: Sequence[str] | None = None) -> str | None:
+    """Return the SHA-256 of the concatenated files of a collection; None if `path` is not a collection.
+
+    files: the key `files` of collection.json, if it has one.
+    """
     try:
-        layout, digest = find_layout(path), hashlib.sha256()
+        layout = find_layout(path)
     except GradrankError:
         return None
-    for block in chain.from_iterable(map(blocks, dict.fromkeys(layout.sources.values()))):
+    sources = layout.files if layout.rotation is None else [*layout.rotation.sources.values()]
+    sources = sources if files is None else [path / file for file in files]
+    if not all(source.is_file() for source in sources):
+        return None
+    digest = hashlib.sha256()
+    for block in chain.from_iterable(map(blocks, sources)):
         digest.update(block)
     return digest.hexdigest()

@@ -84,7 +84,7 @@ def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
         raw = data / "raw" / name
         text = Path(getattr(own, "path", None) or raw)
         is_complete = text.exists() if text != raw else (raw / FETCHED).is_file()
-        if content and is_complete and sha256_of_text(text) != content.get("source_sha256"):
+        if content and is_complete and sha256_of_text(text, content.get("files")) != content.get("source_sha256"):
             fix = f"delete {stamp}, then {rerun}"
             yield Check(False, f"{name}: {text} differs from the text that {stamp} was parsed from", fix)
         pairs, given = data / "pairs" / name / PAIRS, getattr(own, "pairs", None)

@@ -21,14 +21,19 @@ MOST_NAMED = 8  # maximum number of methods that a sentence lists
 WIDTH = 100  # characters per line
 
 
-def console_summary(results: Results, conventions: Mapping[str, str], out: Path) -> str:
+def console_summary(
+    results: Results, conventions: Mapping[str, str], out: Path, held_out: Mapping[str, str | None] | None = None
+) -> str:
     """Return the best and the newly trained methods of each data set, the path of the report, and the next commands.
 
-    conventions: the primary convention of each data set. The keys are the names of the data sets. out: the report.
+    conventions: the primary convention of each data set. out: the report. held_out: a sentence about the queries that
+    are held out for validation, or None. The keys of both dicts are the names of the data sets.
     """
     lines = []
     for dataset, convention in conventions.items():
         lines += ["", *_best(results.dataset(dataset), convention)]
+        if sentence := (held_out or {}).get(dataset):
+            lines.append(f"  {sentence}")
     report = out.resolve()
     return "\n".join(
         [

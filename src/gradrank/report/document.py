@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gradrank.base.files import atomic
 from gradrank.base.results import Results
+from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
 from gradrank.report.pages import datasets, methods, overview, provenance, reading, studies
@@ -48,7 +49,10 @@ def report(
     folder = Path(out).with_suffix("")
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
-    text = console_summary(root, {dataset.name: dataset.convention for dataset in contents.run_here}, Path(out))
-    for dataset in contents.run_here:
+    run_here = contents.run_here
+    conventions = {dataset.name: dataset.convention for dataset in run_here}
+    held_out = {dataset.name: held_out_sentence(dataset.meta) for dataset in run_here}
+    text = console_summary(root, conventions, Path(out), held_out)
+    for dataset in run_here:
         write_printed(root.dataset(dataset.name), dataset.headline, dataset.convention)
     return text

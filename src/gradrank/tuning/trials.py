@@ -113,6 +113,11 @@ def tune(
             f"{model}: no members given; this model combines the scores of methods that are tuned in "
             f"{out.beside('<method>').folder}. Fix: name them, as in `--among ranksvm,lambdamart`"
         )
+    if stored.description.get("tests_overlap"):
+        raise GradrankError(
+            f"{data}: a contest needs folds with different test queries, but a query is in the test parts of several "
+            "folds. Fix: divide the data into folds whose test parts do not overlap"
+        )
     splits = stored.fold(fold)
     stored_pairs = stored.pairs(pairs) if pairs else None
     normaliser = stored.normaliser(fold)

@@ -16,7 +16,7 @@ from gradrank.base.extras import missing
 from gradrank.base.files import sha256
 from gradrank.config.datasets import OwnDataParams, SyntheticParams
 from gradrank.config.params import RunSettings
-from gradrank.data.layout import find_layout
+from gradrank.data.layout import Layout, find_layout
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.score_file_pattern import score_files
@@ -77,14 +77,18 @@ class Plan:
     @exit_with_message()
     def _folds(self, dataset: str) -> range:
         """Return the numbers of the folds, from the catalogue or from the layout of a user's own data."""
-        path = self.own_path(dataset)
-        return range(1, 1 + (len(find_layout(path).folds) if path else catalogue()[dataset].folds))
+        return range(1, 1 + (self._layout(dataset).folds if dataset in self.own_data else catalogue()[dataset].folds))
+
+    def _layout(self, dataset: str) -> Layout:
+        """Return the layout of a user's own data set."""
+        own = self.own_data[dataset]
+        return find_layout(own.path, own.fold_options)
 
     @exit_with_message()
     def text_files(self, dataset: str) -> list[str]:
         """Return the inputs of parsing: a user's own files, or else the stamp of the fetched or generated text."""
-        path = self.own_path(dataset)
-        return list(map(str, find_layout(path).files)) if path else [f"data/raw/{dataset}/fetched.json"]
+        own = dataset in self.own_data
+        return list(map(str, self._layout(dataset).files)) if own else [f"data/raw/{dataset}/fetched.json"]
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; empty for a data set of the catalogue."""

@@ -68,7 +68,7 @@ def test_yandex_rows_and_grades(mirror, cache):
     assert np.bincount(train["grade"]).tolist() == [6599, 2303, 3311, 196, 56]
     assert np.bincount(test["grade"]).tolist() == [24562, 8658, 12487, 701, 188]
     held_out = train[0].isin(set(data.vali.qid.tolist()))
-    assert train[0][held_out].nunique() == 166 and train[0].nunique() == 666
+    assert train[0][held_out].nunique() == 133 and train[0].nunique() == 666
     for expected, part in ((train[~held_out], data.train), (train[held_out], data.vali), (test, data.test)):
         frame = part.frame
         assert frame["qid"].to_list() == expected[0].tolist()

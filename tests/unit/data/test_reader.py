@@ -213,7 +213,11 @@ def test_a_file_that_repeats_another_is_refused_and_shared_queries_are_reported(
     (renamed / "test.csv").symlink_to("train.csv")
     with pytest.raises(GradrankError, match=r"test\.csv: every query"):
         parse(renamed, tmp_path / "out", 0, "mine")
-    some = splits(tmp_path / "b", test=lambda table: pl.concat([table, train.head(3)]))
+    again = splits(tmp_path / "d", test=lambda table: pl.concat([table, train.head(3)]))
+    with pytest.raises(GradrankError, match=r"test\.csv: query Q1 is in .*train\.csv too.*Fix: remove"):
+        parse(again, tmp_path / "out", 0, "mine")
+    other = train.head(3).with_columns(qid=pl.lit("R"))
+    some = splits(tmp_path / "b", test=lambda table: pl.concat([table, other]))
     assert "1 of 3 queries of part 3 (test.csv)" in parse(some, tmp_path / "out", 0, "mine")["note"]
     assert "note" not in parse(splits(tmp_path / "c"), tmp_path / "out", 0, "mine")
 

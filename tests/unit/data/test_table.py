@@ -83,25 +83,30 @@ def five_folds(folder, held_out=False):
 def test_five_folds_of_tables(tmp_path, held_out):
     five_folds(tmp_path / "data", held_out)
     meta = parsed(tmp_path / "data", tmp_path / "out")
-    assert len(meta["folds"]) == 5 and meta["queries"] == 15 and ("note" in meta) == held_out
+    assert len(meta["folds"]) == 5 and meta["queries"] == 15 and ("held_out" in meta) == held_out
+    assert len(meta["parts"]) == 5 and "note" not in meta
     assert read_json(tmp_path / "out/collection.json")["rows"] == 45
 
 
 @pytest.mark.parametrize(
-    ("change", "row"),
+    ("change", "rows"),
     [
-        (lambda table: table.with_columns(bm25=pl.when(pl.int_range(pl.len()) == 4).then(9).otherwise("bm25")), 5),
-        (lambda table: table.head(24), 25),
-        (lambda table: pl.concat([table, frame(range(90, 91))]), 28),
+        (lambda table: table.with_columns(bm25=pl.when(pl.int_range(pl.len()) == 4).then(9).otherwise("bm25")), 48),
+        (lambda table: table.head(24), 45),
+        (lambda table: pl.concat([table, frame(range(90, 91))]), 48),
     ],
 )
-def test_a_fold_that_does_not_repeat_its_parts_is_named_by_file_and_row(tmp_path, change, row):
+def test_a_training_part_that_repeats_no_other_parts_is_stored_as_it_is(tmp_path, change, rows):
     five_folds(tmp_path / "data")
     file = tmp_path / "data/Fold1/train.csv"
-    change(pl.read_csv(file)).write_csv(file)
-    with pytest.raises(GradrankError, match=rf"Fold1/train\.csv: row {row}: differs from .*Fold2/test\.csv"):
-        parsed(tmp_path / "data", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    changed = change(pl.read_csv(file))
+    changed.write_csv(file)
+    meta = parsed(tmp_path / "data", tmp_path / "out")
+    assert (len(meta["parts"]), meta["rows"]) == (6, rows)
+    (own,) = meta["folds"][0]["train"]
+    assert own not in [part for fold in meta["folds"][1:] for parts in fold.values() for part in parts]
+    part = pl.read_parquet(tmp_path / f"out/part{own}.parquet")
+    assert part["docid"].to_list() == changed["url"].to_list() and part["f1"].to_list() == changed["bm25"].to_list()
 
 
 def test_text_beside_tables_is_refused(tmp_path):

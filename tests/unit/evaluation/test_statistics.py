@@ -23,6 +23,7 @@ from gradrank.evaluation.statistics import (
     wilcoxon_of_pairs,
     win_tie_loss,
 )
+from gradrank.evaluation.variance import query_term
 
 
 def test_mean_interval_by_hand():
@@ -211,3 +212,49 @@ def test_the_tests_of_all_pairs_are_those_of_each_pair(queries):
 def test_without_a_query_with_every_value_there_is_no_p_value():
     nan = np.nan
     assert np.isnan(list(p_against({"a": np.array([1, nan]), "b": np.array([nan, 2.0])}, "a").values())).all()
+
+
+def overlapping(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Values of two methods on three folds whose test parts overlap: query 0 to 11, of which each fold tests seven."""
+    draw = np.random.default_rng(seed)
+    queries = np.concatenate([draw.choice(12, 7, replace=False) for _ in range(3)])
+    a, b = draw.random((2, len(queries)))
+    return a, b, np.repeat([1, 2, 3], 7), queries
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_query_of_several_folds_is_one_observation(seed):
+    a, b, folds, queries = overlapping(seed)
+    once_a, once_b = (np.array([fmean(x[queries == query]) for query in np.unique(queries)]) for x in (a, b))
+    test = paired_test(a, b, folds, queries=queries)
+    assert test.queries == len(once_a) == test.wins + test.ties + test.losses
+    assert test.t == pytest.approx(paired_t(once_a, once_b)) and test.wilcoxon == pytest.approx(
+        wilcoxon(once_a, once_b)
+    )
+    by_fold = [fmean((a - b)[folds == fold]) for fold in (1, 2, 3)]
+    assert test.difference == pytest.approx(fmean(by_fold))
+    (row,) = compare_all({"a": a, "b": b}, folds, queries=queries)
+    assert {key: row[key] for key in test._fields} == pytest.approx(test._asdict())
+    ranks = friedman_nemenyi({"a": a, "b": b, "c": a + b}, folds=folds, queries=queries)
+    once = friedman_nemenyi({"a": once_a, "b": once_b, "c": once_a + once_b})
+    p_values = p_against({"a": a, "b": b}, "a", folds, queries)
+    assert p_values == pytest.approx({"b": row["wilcoxon_holm"]})
+    assert ranks.ranks == pytest.approx(once.ranks) and ranks.p == pytest.approx(once.p)
+
+
+def test_repeating_a_fold_adds_no_evidence():
+    draw = np.random.default_rng(7)
+    a, b, queries = draw.random(30) + 0.1, draw.random(30), np.arange(30)
+    single = paired_test(a, b, np.ones(30), queries=queries)
+    thrice = paired_test(np.tile(a, 3), np.tile(b, 3), np.repeat([1, 2, 3], 30), queries=np.tile(queries, 3))
+    assert thrice == pytest.approx(single)
+    assert paired_test(np.tile(a, 3), np.tile(b, 3), np.repeat([1, 2, 3], 30)).t < single.t
+    assert query_term(np.tile(a, 3), np.repeat([1, 2, 3], 30), np.tile(queries, 3)).variance == pytest.approx(
+        query_term(a, np.ones(30)).variance
+    )
+
+
+def test_distinct_queries_give_the_same_bytes_with_and_without_their_ids():
+    a, b, folds, _ = overlapping(1)
+    assert paired_test(a, b, folds, queries=np.arange(21)) == paired_test(a, b, folds)
+    assert query_term(a, folds, np.arange(21)) == query_term(a, folds)

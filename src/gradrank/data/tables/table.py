@@ -7,6 +7,8 @@ counts as missing. Missing values are allowed in features and document ids, but 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,6 +130,12 @@ class DataTable:
     def _number(self, row: int) -> int:
         """Return the number in the file, counted from 1, of the row at a position in `frame`."""
         return int(row if self.order is None else self.order[row]) + 1
+
+    def digests(self, queries: np.ndarray) -> list[bytes]:
+        """Return a digest of the rows of each query, in their order. queries: ascending positions."""
+        rows = self.rows_of(queries).hash_rows().to_numpy()
+        ends = np.cumsum(self.rows[queries]).tolist()
+        return [blake2b(rows[start:end].tobytes(), digest_size=16).digest() for start, end in pairwise([0, *ends])]
 
     def differing_row(self, others: Sequence["DataTable"]) -> int | None:
         """Return the number of the first row that differs from the concatenated `others`, or None if no row differs.

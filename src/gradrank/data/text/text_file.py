@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +90,16 @@ class TextFile:
                     filled += count
         buffer[size] = tokens.NEWLINE
         return buffer[: size + (buffer[size - 1] != tokens.NEWLINE)]
+
+    def digests(self, queries: np.ndarray) -> list[bytes]:
+        """Return a digest of the text of each query. Line ends after the last row of a query do not count.
+
+        queries: ascending positions.
+        """
+        content = bytes(self.read(queries))
+        ends = np.cumsum(self.stops[queries] - self.starts[queries]).tolist()
+        texts = (content[start:end] for start, end in pairwise([0, *ends]))
+        return [blake2b(text.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n"), digest_size=16).digest() for text in texts]
 
     def error_at(self, query: int, message: str) -> GradrankError:
         """Return the error for the first row of the query at this position."""

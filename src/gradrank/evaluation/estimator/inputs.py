@@ -10,11 +10,11 @@ from sklearn.utils.validation import validate_data
 
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
+from gradrank.data.folds.held_out import draw_held_out
 from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
 ROWS = "rows of X"
-HELD_OUT = 0.2  # share of the queries that `fit` holds out to select the model if there is no eval_set
 # key: text in an error message of scikit-learn; value: how to repair the argument
 FIXES = {
     "Sparse": "give a dense array, such as X.toarray()",
@@ -137,9 +137,7 @@ def held_out_queries(queries: int, seed: int) -> np.ndarray:
             "qid: there is only one query, so no query can be held out to select the model. Fix: give more queries, "
             "or eval_set=(X, y, qid)"
         )
-    mask = np.zeros(queries, dtype=bool)
-    mask[np.random.default_rng(seed).permutation(queries)[: max(1, round(HELD_OUT * queries))]] = True
-    return mask
+    return draw_held_out(queries, seed)
 
 
 def _fix(error: str) -> str:

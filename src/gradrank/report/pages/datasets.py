@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from gradrank.base.numbers import is_missing, number
+from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.costs import Cost
@@ -61,6 +62,7 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
         "linked": dataset.methods_with_parameters,
         "entry": catalogue().get(dataset.name),
         "grades": _grades(dataset.meta),
+        "held_out": held_out_sentence(dataset.meta),
         "main": main_table(dataset, dataset.convention),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "file_order": _file_order(dataset.tables.get("file_order", [])),
@@ -153,9 +155,9 @@ def costs(dataset: ReportedDataset) -> dict[str, Cost]:
 
 
 def _grades(meta: dict[str, Any] | None) -> list[tuple[str, int]]:
-    """Return (grade, number of rows in all parts) tuples, sorted by grade."""
-    counts: dict[str, int] = {}
-    for part in (meta or {}).get("parts", {}).values():
+    """Return (grade, number of rows) tuples, sorted by grade. Rows of a query that is in several parts count once."""
+    counts: dict[str, int] = dict((meta or {}).get("labels", {}))
+    for part in (meta or {}).get("parts", {}).values() if not counts else ():
         for grade, rows in part["labels"].items():
             counts[grade] = counts.get(grade, 0) + rows
     return sorted(counts.items(), key=lambda item: int(item[0]))

@@ -42,6 +42,11 @@ class DatasetValues:
         """Largest number of seeds of any method."""
         return max(by_convention[self.primary].seeds for by_convention in self.values.values())
 
+    @property
+    def first(self) -> QueryValues:
+        """The values of the first method under the primary convention. All methods have the same folds and queries."""
+        return next(iter(self.values.values()))[self.primary]
+
     def primary_values(self, metric: str) -> dict[str, np.ndarray]:
         """Return a dict of (q,) values under the primary convention. The keys are methods."""
         return {model: by_convention[self.primary].values[metric] for model, by_convention in self.values.items()}
@@ -54,11 +59,11 @@ class DatasetValues:
     @cached_property
     def pairs(self) -> list[Row]:
         """Paired tests of all pairs of methods. The p values are Holm-corrected over all pairs of one metric."""
-        folds = next(iter(self.values.values()))[self.primary].folds
+        first = self.first
         return [
             {"convention": self.primary, "metric": metric} | row
             for metric in self.tested_metrics()
-            for row in compare_all(self.primary_values(metric), folds)
+            for row in compare_all(self.primary_values(metric), first.folds, queries=first.qids)
         ]
 
     @cached_property
@@ -74,7 +79,7 @@ class DatasetValues:
                 tested = {model: own.values[metric] for model, own in values.items() if own.queries(metric)}
                 if metric not in RECALL_LEVELS and len(tested) > 1:
                     winner = best_mean({model: values[model].mean(metric) for model in tested})
-                    against = p_against(tested, winner)
+                    against = p_against(tested, winner, self.first.folds, self.first.qids)
                     p_values |= {(convention, model, metric): p for model, p in against.items()}
         return p_values
 
@@ -223,7 +228,9 @@ def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:
     """
     for metric in dataset.tested_metrics():
         try:
-            test = friedman_nemenyi(dataset.primary_values(metric))
+            test = friedman_nemenyi(
+                dataset.primary_values(metric), folds=dataset.first.folds, queries=dataset.first.qids
+            )
         except GradrankError:  # fewer than three methods or two queries
             continue
         for model, rank in test.ranks.items():

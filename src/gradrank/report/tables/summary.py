@@ -9,6 +9,8 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, write_json
 from gradrank.base.results import DatasetFolder
+from gradrank.data.folds.held_out import held_out_sentence
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.per_query import QueryValues, write_compact
@@ -31,8 +33,8 @@ def summary(
     convention, which summary.json and summary.md use. The tables contain every measured convention. All measured
     metrics are included. data: folder of the Parquet collection. If given, a constant score is evaluated, and the
     queries whose value is 0 only because they have few documents are counted. If there are many such queries,
-    summary.md contains a warning. members: methods that were trained only because others combine their scores;
-    summary.md names them.
+    summary.md contains a warning. If the data have no validation file, summary.md says which queries were held out.
+    members: methods that were trained only because others combine their scores; summary.md names them.
     Raises GradrankError if a file or convention is missing, or if methods were evaluated on different queries.
     """
     dataset, models = DatasetFolder(Path(folder)), sorted(set(models))
@@ -41,10 +43,12 @@ def summary(
     values = read_methods(dataset, models, convention)
     metrics, conventions = _metrics_and_conventions(values)
     measured = DatasetValues(dataset.name, convention, values)
+    held_out = None
     if data is not None:
         both = filter(None, (convention, in_expectation(convention)))
         short, constant = short_lists(data, metrics, conventions), constant_score(data, metrics, both)
         measured = replace(measured, short=tuple(short), constant=constant)
+        held_out = held_out_sentence(StoredCollection.open(data).description)
     tables = summary_tables(measured)
     for path in dataset.tables_path.glob("*.tex"):  # there is one per convention, which may have left params.yaml
         path.unlink()
@@ -57,7 +61,7 @@ def summary(
     write_json(dataset.summary_path, means(tables["main"].rows, convention))
     write_compact(dataset, models, convention)
     with atomic(dataset.summary_page_path) as partial:
-        partial.write_text(summary_page(dataset.name, convention, tables, members), encoding="utf-8")
+        partial.write_text(summary_page(dataset.name, convention, tables, members, held_out), encoding="utf-8")
 
 
 def _method_tables(dataset: DatasetValues, main: Sequence[Row]) -> dict[str, str]:

@@ -15,10 +15,13 @@ from gradrank.report.tables.table import Row, Table
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
-def summary_page(dataset: str, convention: str, tables: dict[str, Table], members: Sequence[str] = ()) -> str:
+def summary_page(
+    dataset: str, convention: str, tables: dict[str, Table], members: Sequence[str] = (), held_out: str | None = None
+) -> str:
     """Return the text of summary.md.
 
-    tables: as returned by `summary_tables`. members: methods that were trained only as members of a fusion.
+    tables: as returned by `summary_tables`. members: methods that were trained only as members of a fusion. held_out: a
+    sentence about the queries that are held out for validation.
     """
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
@@ -32,6 +35,7 @@ def summary_page(dataset: str, convention: str, tables: dict[str, Table], member
         "all), ± half the 95% interval (1.96 standard errors over all test queries). The best value per metric is in "
         "bold, unless more than three methods share it.",
         SETTINGS,
+        *([held_out] if held_out else []),
         *_seeds(main),
         _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
         *([f"Also trained as members of a fusion: {', '.join(f'`{name}`' for name in members)}."] if members else []),

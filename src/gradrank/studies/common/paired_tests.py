@@ -49,7 +49,7 @@ def paired_tests(questions: Sequence[Question]) -> list[Row]:
     rows: list[Row] = [
         about
         | {"metric": metric_label(metric)}
-        | paired_test(first.values[metric], second.values[metric], first.folds)._asdict()
+        | paired_test(first.values[metric], second.values[metric], first.folds, queries=first.qids)._asdict()
         for about, metric, first, second in questions
     ]
     for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):

@@ -1,0 +1,1 @@
+"""Division of a user's own data into folds and parts."""
