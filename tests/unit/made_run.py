@@ -13,6 +13,7 @@ from gradrank.config.params import RunSettings, check
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.import_scores import import_scores
 from gradrank.provenance.code import training_code
@@ -66,17 +67,17 @@ def _make_method(settings: RunSettings, name: str) -> None:
     variant, method = settings.models[name], Results().dataset(DATASET).method(name)
     first, *further = settings.seeds_of(name)
     code = training_code(variant.model, variant.params)
+    convention = resolve(settings.convention(DATASET))
     for number in range(1, FOLDS + 1):
         for seed in (first, *further):
             fold = method.fold(number, None if seed == first else seed)
             if settings.imported(name):
                 import_scores(variant.params["scores"], STORED, number, seed, fold.folder, code)
             elif settings.members(name) or not _is_current(
-                fold, {"params": variant.params, "seed": seed, "code": code}
+                fold, {"params": variant.params, "seed": seed, "code": code, "convention": convention.name}
             ):
-                train(
-                    variant.model, STORED, number, variant.params, seed, fold.folder, PAIRED, method.folder.parent, code
-                )
+                inputs = (PAIRED, method.folder.parent, code, convention)
+                train(variant.model, STORED, number, variant.params, seed, fold.folder, *inputs)
     spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
     measured = settings.conventions(DATASET), settings.evaluation.metrics
     evaluate_folds(method.folder, STORED, spec, *measured, further, code_digest("evaluate_folds"))

@@ -6,7 +6,6 @@ The functions read from buffers, which are described in data/text/tokens.py.
 import numpy as np
 
 from gradrank.base.compiled import compiled
-from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.text.fixed_width import is_usual, usual_values
 from gradrank.data.text.tokens import (
     COLON,
@@ -39,6 +38,8 @@ from gradrank.data.text.tokens import (
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
+# Equal to grades.HIGHEST_GRADE. The cache of compiled code covers only constants of files with compiled functions.
+HIGHEST_GRADE = 31
 
 
 @compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
