@@ -71,7 +71,7 @@ def file_server(
                 self.wfile.flush()
                 threading.Event().wait(step.seconds)  # tests replace time.sleep
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *arguments: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
