@@ -18,7 +18,9 @@ DVC_FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore")  # `dvc init` write
 
 def check(folder: Path, use_git: bool, use_dvc: bool) -> None:
     """Raise GradrankError if `set_up` would fail with the same arguments. Nothing is written."""
-    if (use_git or use_dvc) and not shutil.which("git"):
+    if not (use_git or use_dvc):
+        return
+    if not shutil.which("git"):
         raise GradrankError("gradrank init: git is not installed. Fix: install git, or leave out --git and --dvc")
     if use_dvc:
         require("dvc", extra="dvc", needed_by="gradrank init --dvc")

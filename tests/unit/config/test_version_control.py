@@ -74,6 +74,7 @@ def test_what_is_missing_is_reported_before_anything_is_written(tmp_path, identi
     (tmp_path / ".gitignore").write_text("new\n")
     with pytest.raises(GradrankError, match="ignores this folder"):
         check(tmp_path / "new", True, False)
+    check(tmp_path / "new", False, False)  # without git and DVC, an ignored folder is as good as any other
     assert not (tmp_path / "new").exists()
 
 
