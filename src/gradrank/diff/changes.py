@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
-from gradrank.diff.state import MODEL, Fields, State
+from gradrank.diff.state import MODEL, Fields, State, methods_only_in
 from gradrank.diff.sweeps import VariantPair, changed_sweeps, entry_of, with_names_of_b
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import AND
@@ -112,15 +112,17 @@ def _seeds(dataset: str, a: State, b: State) -> Iterator[Difference]:
     changed only if a method of both states shows the change.
     """
     top_a, top_b = a.params[dataset][""], b.params[dataset][""]
+    recorded = [bool(top.get("seeds")) for top in (top_a, top_b)]
     old, new = (top.get("seeds") or [top.get("seed")] for top in (top_a, top_b))
-    recorded = [own for own, top in ((_own(dataset, a, b), top_a), (_own(dataset, b, a), top_b)) if top.get("seeds")]
-    is_visible = (
-        len(recorded) == 2
+    if old == new or not any(recorded):
+        return
+    in_both = a.methods.get(dataset, {}).keys() & b.methods.get(dataset, {}).keys()
+    if (
+        all(recorded)
         or old[0] != new[0]
-        or not any(recorded)
-        or any(_has_several_seeds(name, dataset, a, b) for name in _both(dataset, a, b))
-    )
-    if recorded and old != new and is_visible:
+        or not (methods_only_in(a, b, dataset) if recorded[0] else methods_only_in(b, a, dataset))
+        or any(_has_several_seeds(name, dataset, a, b) for name in in_both)
+    ):
         yield SEEDS, old, new
 
 
@@ -129,17 +131,8 @@ def _has_several_seeds(name: str, dataset: str, *states: State) -> bool:
     return any(values is not None and values.seeds > 1 for values in found)
 
 
-def _both(dataset: str, a: State, b: State) -> list[str]:
-    return [name for name in a.methods.get(dataset, {}) if name in b.methods.get(dataset, {})]
-
-
-def _own(dataset: str, one: State, other: State) -> list[str]:
-    """Return the methods of a data set that exist in only one of the states."""
-    return [name for name in one.methods.get(dataset, {}) if name not in other.methods.get(dataset, {})]
-
-
 def _code(dataset: str, a: State, b: State) -> Iterator[Difference]:
-    """Yield the differences in the stages and methods of both states that parameters alone do not explain."""
+    """Yield the changed stages and methods of both states, except methods whose code only their parameters changed."""
     for stage, old, new in _common(a.code[dataset], b.code[dataset]):
         method = stage.removeprefix("train ")
         expected = [_present_code(method, state.params.get(dataset, {})) for state in (a, b)]
@@ -167,7 +160,7 @@ def _versions(dataset: str, a: State, b: State) -> Iterator[Difference]:
 
     A record lists the versions of all methods together.
     """
-    own_a, own_b = _own(dataset, a, b), _own(dataset, b, a)
+    own_a, own_b = methods_only_in(a, b, dataset), methods_only_in(b, a, dataset)
     for name, old, new in _all(a.versions[dataset], b.versions[dataset]):
         in_a, in_b = (set(text.split(AND)) if text else set() for text in (old, new))
         lost, gained = in_a - in_b, in_b - in_a

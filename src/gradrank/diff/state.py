@@ -48,3 +48,8 @@ class State:
     code: Fields = field(default_factory=dict)
     versions: Fields = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+
+
+def methods_only_in(one: State, other: State, dataset: str) -> list[str]:
+    """Return the methods of a data set that `one` has and `other` does not have."""
+    return [name for name in one.methods.get(dataset, {}) if name not in other.methods.get(dataset, {})]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gradrank.config.variants import value_text
-from gradrank.diff.state import Fields, State
+from gradrank.diff.state import Fields, State, methods_only_in
 
 
 class VariantPair(NamedTuple):
@@ -38,14 +38,10 @@ def variant_pairs(a: State, b: State) -> list[VariantPair]:
     return [
         VariantPair(dataset, name_a, name_b)
         for dataset in a.methods
-        for name_a in _only(dataset, a, b)
-        for name_b in _only(dataset, b, a)
+        for name_a in methods_only_in(a, b, dataset)
+        for name_b in methods_only_in(b, a, dataset)
         if entry_of(name_a) == entry_of(name_b) and _equal_where_swept(dataset, (name_a, a), (name_b, b))
     ]
-
-
-def _only(dataset: str, one: State, other: State) -> list[str]:
-    return [name for name in one.methods.get(dataset, {}) if name not in other.methods.get(dataset, {})]
 
 
 def _equal_where_swept(dataset: str, *sides: tuple[str, State]) -> bool:

@@ -1,7 +1,7 @@
 """Texts and tables that the terminal, Markdown and HTML outputs share."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradrank.base.numbers import NONE, number
@@ -47,18 +47,17 @@ class ChangeTable(NamedTuple):
     note: str
 
 
-def legend(rows: Iterable[MeanDifference]) -> str:
-    """Return the explanation of the columns and verdicts in a table of differences; empty if no row has changed.
+def legend(rows: Sequence[MeanDifference]) -> str:
+    """Return the explanation of the columns and verdicts in a table of these changed rows; empty if there are none.
 
-    Only what stands in the table is explained.
+    Only verdicts that the table contains are explained.
     """
-    moved = [row for row in rows if row.has_moved]
-    if not moved:
+    if not rows:
         return ""
-    tested = [row for row in moved if row.verdict != "untested"]
+    tested = [row for row in rows if row.verdict != "untested"]
     seeds = any(row.seed_noise == row.seed_noise for row in tested)
     text = DIFFERENCES + (TESTED if tested else ".") + (SEEDS if seeds else "")
-    return text + (UNTESTED if len(tested) < len(moved) else "")
+    return text + (UNTESTED if len(tested) < len(rows) else "")
 
 
 def shown_rows(comparison: Comparison) -> list[MeanDifference]:
