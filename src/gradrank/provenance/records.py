@@ -34,9 +34,9 @@ from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
 from gradrank.provenance.settings import DIGITS, short_digest
 
-# The stage `train` is missing here, because it has one digest per method.
 GIVEN_SHA256 = "given_sha256"  # key of pairs.json: the SHA-256 of a user's file of pairs
 AND = " and "  # between the versions of a package, if methods were computed with different versions
+# The stage `train` is missing here, because it has one digest per method.
 STAGES = ("fetch", "generate", "parse", "pairs", "evaluate_folds", "summary")
 
 

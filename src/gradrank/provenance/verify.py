@@ -21,7 +21,7 @@ from gradrank.config.params import RunSettings
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
-from gradrank.provenance.records import STAGES, results_digest, values_digest
+from gradrank.provenance.records import GIVEN_SHA256, STAGES, results_digest, values_digest
 from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
 from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
@@ -88,7 +88,7 @@ def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
             fix = f"delete {stamp}, then {rerun}"
             yield Check(False, f"{name}: {text} differs from the text that {stamp} was parsed from", fix)
         pairs, given = data / "pairs" / name / PAIRS, getattr(own, "pairs", None)
-        if given and pairs.is_file() and (_read(pairs) or {}).get("given_sha256") != sha256(given):
+        if given and pairs.is_file() and (_read(pairs) or {}).get(GIVEN_SHA256) != sha256(given):
             fix = f"delete {pairs}, then {rerun}"
             yield Check(False, f"{name}: {given} differs from the file that {pairs} was made from", fix)
 
