@@ -17,9 +17,10 @@ SHOWN = 5  # number of missing files that a message lists
 
 
 def explain(exception: str, text: str) -> str | None:
-    """Return the message for an error of Snakemake's planning, or None if Snakemake's text has to do.
+    """Return the message for an error of Snakemake's planning, or None to keep Snakemake's own text.
 
-    exception: name of the exception's class. text: Snakemake's own text.
+    exception: name of the exception's class. text: Snakemake's own text. The names of targets and methods are only in
+    this text, whose wording may change between versions of Snakemake. A text with another wording is kept.
     """
     try:
         if exception == "MissingRuleException" and (match := re.search(r"No rule to produce (.+?)(?: \(if|$)", text)):
@@ -42,9 +43,12 @@ def _unknown_target(name: str) -> str:
 
 
 def _missing_scores(dataset: str, method: str) -> str | None:
-    """Return the message about all score files of a method that do not exist; None for a method that is trained."""
+    """Return the message about all score files of a method that do not exist.
+
+    The result is None if params.yaml does not have the data set, or no score files for the method.
+    """
     plan = _plan()
-    if method not in plan.imported:
+    if method not in plan.imported or dataset not in plan.datasets:
         return None
     folds = map(str, plan.folds(dataset))
     files = dict.fromkeys(file for fold in folds for file in plan.score_files(dataset, method, fold))

@@ -36,6 +36,7 @@ def test_all_missing_score_files_of_a_method_are_named(folder):
 
 def test_other_errors_keep_the_text_of_snakemake(folder):
     assert explain("MissingInputException", NO_INPUT.format(DATASET, "prank")) is None
+    assert explain("MissingInputException", NO_INPUT.format("other", "theirs")) is None  # of another config file
     assert explain("MissingInputException", "Missing input files for rule paper") is None
     assert explain("WorkflowError", NO_RULE.format("x")) is None
     (folder / "params.yaml").unlink()
