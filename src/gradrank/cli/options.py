@@ -104,8 +104,17 @@ def declared_columns(
     """Return the columns that the options of a command declare."""
     from gradrank.data.tables.roles import Columns
 
-    lists = (tuple(ignore or ()), tuple(keep or ()))
-    return Columns(query, label, docid, *lists, header, group_rows, tuple(grade_edges or ()), weight)
+    return Columns(
+        query=query,
+        label=label,
+        docid=docid,
+        ignore=tuple(ignore or ()),
+        keep=tuple(keep or ()),
+        header=header,
+        group_rows=group_rows,
+        grade_edges=tuple(grade_edges or ()),
+        weight=weight,
+    )
 
 
 def fold_options(folds: int | None, fold: str | None, validation: float | None, header: bool = True) -> "FoldOptions":
