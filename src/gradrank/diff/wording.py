@@ -48,7 +48,7 @@ class ChangeTable(NamedTuple):
 
 
 def legend(rows: Sequence[MeanDifference]) -> str:
-    """Return the explanation of the columns and verdicts in a table of these changed rows; empty if there are none.
+    """Return the explanation of the columns and verdicts in a table of changed rows; empty for an empty table.
 
     Only verdicts that the table contains are explained.
     """

@@ -45,7 +45,7 @@ def _unknown_target(name: str) -> str:
 def _missing_scores(dataset: str, method: str) -> str | None:
     """Return the message about all score files of a method that do not exist.
 
-    The result is None if params.yaml does not have the data set, or no score files for the method.
+    Return None for a data set that params.yaml does not contain, and for a method that is trained.
     """
     plan = _plan()
     if method not in plan.imported or dataset not in plan.datasets:
