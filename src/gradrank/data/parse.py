@@ -100,11 +100,12 @@ def parse(
     """
     layout, out = find_layout(path, options), Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
+    read = read_files(layout, options, columns, features, missing, out.parent)
+    divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)
+    check_training_weights(divided.parts, divided.folds)
+    check_memory(Path(path), _largest_fold(divided), read.reading.width)
     with ThreadPoolExecutor(1) as pool:
-        read, digest = _read(layout, options, columns, features, missing, out.parent, pool)
-        divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)
-        check_training_weights(divided.parts, divided.folds)
-        check_memory(Path(path), _largest_fold(divided), read.reading.width)
+        digest = pool.submit(_sha256, list(read.sources))  # the checksum is computed while the parts are written
         contents: dict[int, Contents] = {}
         writers = {
             number: partial(_write, part, divided.is_new[number], read.reading, contents, number)
@@ -120,24 +121,6 @@ def parse(
     description |= {key: value for key, value in optional.items() if value}
     write_sealed(out / COLLECTION, description)
     return description
-
-
-def _read(
-    layout: Layout,
-    options: FoldOptions,
-    columns: Columns,
-    features: int | None,
-    missing: Missing | None,
-    folder: Path,
-    pool: ThreadPoolExecutor,
-) -> tuple[FilesRead, Future[str]]:
-    """Find the queries of the files. Their checksum is computed in `pool` at the same time."""
-    digests: list[Future[str]] = []
-
-    def chosen(files: list[Path]) -> None:
-        digests.append(pool.submit(_sha256, files))
-
-    return read_files(layout, options, columns, features, missing, folder, chosen), digests[0]
 
 
 def _description(
