@@ -121,6 +121,8 @@ class Layout:
         `vali`. Empty for `parts` and `single_file`.
     rotation
         The files as a rotation: of `parts`, whose files must repeat it, and of five `folds`, whose files may repeat it.
+    fold_values
+        The values of the column `fold`, one per fold. None without this column.
     """
 
     kind: Literal["parts", "folds", "one_fold", "single_file"]
@@ -128,6 +130,7 @@ class Layout:
     folds: int
     splits: list[dict[str, Path]] = field(default_factory=list)
     rotation: Rotation | None = None
+    fold_values: list[str] | None = None
 
 
 def is_table(path: Path) -> bool:
@@ -189,7 +192,8 @@ def _single_file(path: Path, options: FoldOptions) -> Layout:
         )
     from gradrank.data.tables.fold_column import fold_values
 
-    return Layout("single_file", [path], len(fold_values(path, options.fold, options.header)))
+    values = fold_values(path, options.fold, options.header)
+    return Layout("single_file", [path], len(values), fold_values=values)
 
 
 def _first_names(folder: Path) -> str:

@@ -53,7 +53,6 @@ from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix
-from gradrank.data.tables.fold_column import fold_values
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
 from gradrank.data.text.rows import Missing
@@ -113,7 +112,7 @@ def parse(
         }
         shared: list[str] = []
         written = write_parts(out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, divided.folds)))
-        description = _description(dataset, (Path(path), out), layout, read, divided, written, digest, options)
+        description = _description(dataset, (Path(path), out), layout, read, divided, written, digest)
     notes = [*divided.notes, *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": read.reading.names}
     optional |= {"columns": read.columns.declared(), "sparse": read.reading.sparse}
@@ -131,13 +130,11 @@ def _description(
     divided: Division,
     written: dict[str, dict[str, Any]],
     digest: Future[str],
-    options: FoldOptions,
 ) -> dict[str, Any]:
     """Return the entries of collection.json, except those that the user declared.
 
-    paths: the path of the source, and the folder of the Parquet files. digest: the SHA-256 of the source files.
-    options: the division into folds.
-    The counts of new queries, and the ranges, are removed from `written`.
+    paths: the path of the source, and the folder of the Parquet files. digest: the SHA-256 of the source files. The
+    counts of new queries, and the ranges, are removed from `written`.
     """
     path, out = paths
     new = [part.pop("new") for part in written.values()]
@@ -159,7 +156,7 @@ def _description(
     files = [file.relative_to(path).as_posix() for file in read.sources] if layout.kind == "folds" else []
     optional: dict[str, Any] = {
         "held_out": divided.held_out,
-        "fold_values": fold_values(layout.files[0], options.fold, options.header) if options.fold else None,
+        "fold_values": layout.fold_values,
         "division": division_text(read.sources, divided) if layout.kind != "folds" else None,
         "files": None if read.repeated else files,
         "tests_overlap": tests_overlap(divided),
@@ -206,12 +203,13 @@ def _write(
     new_grades: Counter[int] = Counter()
     ranges: list[ColumnRanges] = []
     digests: list[np.ndarray] = []
-    new = dict(zip(queries.tolist(), is_new.tolist(), strict=True))
+    is_new_query = np.zeros(len(source.qids), dtype=bool)
+    is_new_query[queries] = is_new
 
     def read(chunk: np.ndarray) -> tuple[pl.DataFrame, pl.DataFrame, ColumnRanges | None, np.ndarray]:
         frame, counts = reading.frame(source, chunk), source.rows[chunk]
         features = feature_matrix(frame)
-        rows = np.repeat([new[query] for query in chunk.tolist()], counts)
+        rows = np.repeat(is_new_query[chunk], counts)
         new_frame, new_features = (frame, features) if rows.all() else (frame.filter(rows), features[rows])
         chunk_ranges = column_ranges(new_frame, new_features) if len(new_frame) else None
         chunk_digests = query_digests(frame["label"].to_numpy(), features, counts)
