@@ -51,8 +51,10 @@ def file_server(
                 self.send_response(302)
                 self.send_header("Location", step)
                 self.end_headers()
-            elif step in STATUSES or body is None:
-                self.send_error(step if step in STATUSES else 404)
+            elif isinstance(step, int) and step in STATUSES:
+                self.send_error(step)
+            elif body is None:
+                self.send_error(404)
             else:
                 self.send_body(body, asked if ranges else None, step)
 

@@ -32,7 +32,6 @@ NAMES = {
 }
 TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv", ".tsv")
 FOLDS = 5  # number of folds into which a single file is divided by default
-
 DEEPEST = 3  # levels of subfolders that are searched
 EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1, Fold2 and so on with train.txt, vali.txt and test.txt each, "

@@ -93,9 +93,8 @@ def parse(
     options
         The division into folds, and the share of queries that are held out.
 
-    Returns the content of collection.json, whose keys are listed at the top of this module.
-
-    Raises GradrankError for malformed data, and for parts with the same queries. `out` then stays as it was.
+    Returns the content of collection.json, whose keys are listed at the top of this module. Raises GradrankError for
+    malformed data, and for parts with the same queries. `out` then stays as it was.
     """
     layout, out = find_layout(path, options), Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
