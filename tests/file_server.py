@@ -51,8 +51,10 @@ def file_server(
                 self.send_response(302)
                 self.send_header("Location", step)
                 self.end_headers()
-            elif step in STATUSES or body is None:
-                self.send_error(step if isinstance(step, int) else 404)
+            elif isinstance(step, int) and step in STATUSES:
+                self.send_error(step)
+            elif body is None:
+                self.send_error(404)
             else:
                 self.send_body(body, asked if ranges else None, step)
 
@@ -66,7 +68,7 @@ def file_server(
                 self.send_header("Content-Length", str(len(body) - first))
             self.end_headers()
             sent = step.sent if isinstance(step, Stall) else step
-            self.wfile.write(body[first:] if sent is None else body[first:][:sent])
+            self.wfile.write(body[first:][:sent])
             if isinstance(step, Stall):
                 self.wfile.flush()
                 threading.Event().wait(step.seconds)  # tests replace time.sleep

@@ -11,11 +11,10 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.description import ColumnRanges, column_ranges, describe_roles, fold_lines, merge_ranges, role_table
 from gradrank.data.folds.files import FilesRead, read_files
 from gradrank.data.folds.parts import divide
-from gradrank.data.layout import FoldOptions, Layout, find_layout
+from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
-from gradrank.data.tables.fold_column import fold_values
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import chunks
 
@@ -47,7 +46,10 @@ def inspect(
         yield from role_table(stored.roles)
         yield from fold_lines(stored.description)
         return
-    layout = _layout(path, options)
+    if path.is_file() and options == FoldOptions():  # `find_layout` would refuse a file with too few queries
+        layout = Layout("single_file", [path], FOLDS)
+    else:
+        layout = find_layout(path, options)
     with TemporaryDirectory(prefix="gradrank-") as folder:
         read = read_files(layout, options, columns, features, None, Path(folder), roles=("query",))
         counts, ranges, folds = _described(layout, read, options)
@@ -59,24 +61,13 @@ def inspect(
         yield from fold_lines(folds)
 
 
-def _layout(path: Path, options: FoldOptions) -> Layout:
-    """Return the layout of a collection. A file with too few queries for folds has no folds."""
-    try:
-        return find_layout(path, options)
-    except GradrankError:
-        if path.is_file() and options == FoldOptions():
-            return Layout("single_file", [path], 0)
-        raise
-
-
 def _described(
     layout: Layout, read: FilesRead, options: FoldOptions
 ) -> tuple[tuple[int, int], ColumnRanges, dict[str, Any] | None]:
     """Return the numbers of rows and queries, the ranges of the columns, and the folds (None without folds)."""
     divided, folds = None, None
     try:
-        if layout.folds:
-            divided = divide(layout, read.repeated, read.sources, options, 0, read.reading.width)
+        divided = divide(layout, read.repeated, read.sources, options, 0, read.reading.width)
     except GradrankError:
         if layout.kind != "single_file" or options != FoldOptions():
             raise
@@ -84,9 +75,12 @@ def _described(
     if divided is not None:
         parts = [(part.source, part.queries[divided.is_new[number]]) for number, part in divided.parts.items()]
         sizes = {str(number): {"queries": len(part.queries)} for number, part in divided.parts.items()}
-        folds = {"parts": sizes, "folds": divided.folds, "held_out": divided.held_out}
-        if options.fold:
-            folds["fold_values"] = fold_values(layout.files[0], options.fold, options.header)
+        folds = {
+            "parts": sizes,
+            "folds": divided.folds,
+            "held_out": divided.held_out,
+            "fold_values": layout.fold_values,
+        }
     width = read.reading.width
     frames = (
         read.reading.frame(source, chunk)

@@ -32,7 +32,6 @@ NAMES = {
 }
 TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv", ".tsv")
 FOLDS = 5  # number of folds into which a single file is divided by default
-
 DEEPEST = 3  # levels of subfolders that are searched
 EXPECTED = (
     "expected S1.txt to S5.txt, or Fold1, Fold2 and so on with train.txt, vali.txt and test.txt each, "
@@ -121,6 +120,8 @@ class Layout:
         `vali`. Empty for `parts` and `single_file`.
     rotation
         The files as a rotation: of `parts`, whose files must repeat it, and of five `folds`, whose files may repeat it.
+    fold_values
+        The values of the column `fold`, one per fold. None without this column.
     """
 
     kind: Literal["parts", "folds", "one_fold", "single_file"]
@@ -128,6 +129,7 @@ class Layout:
     folds: int
     splits: list[dict[str, Path]] = field(default_factory=list)
     rotation: Rotation | None = None
+    fold_values: list[str] | None = None
 
 
 def is_table(path: Path) -> bool:
@@ -189,7 +191,8 @@ def _single_file(path: Path, options: FoldOptions) -> Layout:
         )
     from gradrank.data.tables.fold_column import fold_values
 
-    return Layout("single_file", [path], len(fold_values(path, options.fold, options.header)))
+    values = fold_values(path, options.fold, options.header)
+    return Layout("single_file", [path], len(values), fold_values=values)
 
 
 def _first_names(folder: Path) -> str:

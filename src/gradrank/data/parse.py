@@ -53,7 +53,6 @@ from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, write_parts
 from gradrank.data.reader import Reading, feature_matrix
-from gradrank.data.tables.fold_column import fold_values
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
 from gradrank.data.text.rows import Missing
@@ -94,17 +93,17 @@ def parse(
     options
         The division into folds, and the share of queries that are held out.
 
-    Returns the content of collection.json, whose keys are listed at the top of this module.
-
-    Raises GradrankError for malformed data, and for parts with the same queries. `out` then stays as it was.
+    Returns the content of collection.json, whose keys are listed at the top of this module. Raises GradrankError for
+    malformed data, and for parts with the same queries. `out` then stays as it was.
     """
     layout, out = find_layout(path, options), Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
+    read = read_files(layout, options, columns, features, missing, out.parent)
+    divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)
+    check_training_weights(divided.parts, divided.folds)
+    check_memory(Path(path), _largest_fold(divided), read.reading.width)
     with ThreadPoolExecutor(1) as pool:
-        read, digest = _read(layout, options, columns, features, missing, out.parent, pool)
-        divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)
-        check_training_weights(divided.parts, divided.folds)
-        check_memory(Path(path), _largest_fold(divided), read.reading.width)
+        digest = pool.submit(_sha256, list(read.sources))  # the checksum is computed while the parts are written
         contents: dict[int, Contents] = {}
         writers = {
             number: partial(_write, part, divided.is_new[number], read.reading, contents, number)
@@ -112,7 +111,7 @@ def parse(
         }
         shared: list[str] = []
         written = write_parts(out, COLLECTION, writers, lambda: shared.extend(shared_queries(contents, divided.folds)))
-        description = _description(dataset, (Path(path), out), layout, read, divided, written, digest, options)
+        description = _description(dataset, (Path(path), out), layout, read, divided, written, digest)
     notes = [*divided.notes, *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": read.reading.names}
     optional |= {"columns": read.columns.declared(), "sparse": read.reading.sparse}
@@ -120,24 +119,6 @@ def parse(
     description |= {key: value for key, value in optional.items() if value}
     write_sealed(out / COLLECTION, description)
     return description
-
-
-def _read(
-    layout: Layout,
-    options: FoldOptions,
-    columns: Columns,
-    features: int | None,
-    missing: Missing | None,
-    folder: Path,
-    pool: ThreadPoolExecutor,
-) -> tuple[FilesRead, Future[str]]:
-    """Find the queries of the files. Their checksum is computed in `pool` at the same time."""
-    digests: list[Future[str]] = []
-
-    def chosen(files: list[Path]) -> None:
-        digests.append(pool.submit(_sha256, files))
-
-    return read_files(layout, options, columns, features, missing, folder, chosen), digests[0]
 
 
 def _description(
@@ -148,13 +129,11 @@ def _description(
     divided: Division,
     written: dict[str, dict[str, Any]],
     digest: Future[str],
-    options: FoldOptions,
 ) -> dict[str, Any]:
     """Return the entries of collection.json, except those that the user declared.
 
-    paths: the path of the source, and the folder of the Parquet files. digest: the SHA-256 of the source files.
-    options: the division into folds.
-    The counts of new queries, and the ranges, are removed from `written`.
+    paths: the path of the source, and the folder of the Parquet files. digest: the SHA-256 of the source files. The
+    counts of new queries, and the ranges, are removed from `written`.
     """
     path, out = paths
     new = [part.pop("new") for part in written.values()]
@@ -176,7 +155,7 @@ def _description(
     files = [file.relative_to(path).as_posix() for file in read.sources] if layout.kind == "folds" else []
     optional: dict[str, Any] = {
         "held_out": divided.held_out,
-        "fold_values": fold_values(layout.files[0], options.fold, options.header) if options.fold else None,
+        "fold_values": layout.fold_values,
         "division": division_text(read.sources, divided) if layout.kind != "folds" else None,
         "files": None if read.repeated else files,
         "tests_overlap": tests_overlap(divided),
@@ -223,12 +202,13 @@ def _write(
     new_grades: Counter[int] = Counter()
     ranges: list[ColumnRanges] = []
     digests: list[np.ndarray] = []
-    new = dict(zip(queries.tolist(), is_new.tolist(), strict=True))
+    is_new_query = np.zeros(len(source.qids), dtype=bool)
+    is_new_query[queries] = is_new
 
     def read(chunk: np.ndarray) -> tuple[pl.DataFrame, pl.DataFrame, ColumnRanges | None, np.ndarray]:
         frame, counts = reading.frame(source, chunk), source.rows[chunk]
         features = feature_matrix(frame)
-        rows = np.repeat([new[query] for query in chunk.tolist()], counts)
+        rows = np.repeat(is_new_query[chunk], counts)
         new_frame, new_features = (frame, features) if rows.all() else (frame.filter(rows), features[rows])
         chunk_ranges = column_ranges(new_frame, new_features) if len(new_frame) else None
         chunk_digests = query_digests(frame["label"].to_numpy(), features, counts)

@@ -88,10 +88,8 @@ def test_a_bad_weight_in_parquet_is_one_error_with_file_row_and_column(tmp_path,
 
 
 def test_weights_of_another_type_are_an_error(tmp_path):
-    frame = table().with_columns(pl.col("w").cast(pl.Date, strict=False))
     with pytest.raises(GradrankError, match="'w' is Date, not weights"):
         parsed(tmp_path, table().with_columns(w=pl.date(2020, 1, 1)), "parquet")
-    assert len(frame)
 
 
 def test_a_training_part_without_any_weight_is_an_error(tmp_path):

@@ -1,6 +1,6 @@
 """Reading of the files of a collection, of which LETOR's rotation repeats each part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -42,13 +42,12 @@ def read_files(
     features: int | None,
     missing: Missing | None,
     folder: Path,
-    chosen: Callable[[list[Path]], object] = lambda _: None,
     roles: Sequence[str] = ("query", "label"),
 ) -> FilesRead:
     """Find the queries of the files of a collection.
 
     `columns`, `features`, `missing`, `folder` and `roles` are those of `read_collection`. The column `options.fold` is
-    set aside. chosen: a function that is called with the files that contain the parts, as soon as they are known.
+    set aside.
 
     Raises GradrankError for the errors of `read_collection`, and if S1 to S5 are present but the files of the folds do
     not repeat them.
@@ -58,7 +57,6 @@ def read_files(
     if not any(map(is_table, layout.files)):
         repeated = _repeated(layout, options, "line", differing_line)
         files = layout.files if repeated is None else list(repeated.sources.values())
-        chosen(files)
         reading = read_collection(files, columns, features, missing, folder, roles)
         return FilesRead(reading, dict(zip(files, reading.sources, strict=True)), repeated, columns)
     reading = read_collection(layout.files, columns, features, missing, roles=roles)
@@ -70,7 +68,6 @@ def read_files(
 
     repeated = _repeated(layout, options, "row", difference)
     files = layout.files if repeated is None else list(repeated.sources.values())
-    chosen(files)
     return FilesRead(reading, {file: tables[file] for file in files}, repeated, columns)
 
 

@@ -201,21 +201,23 @@ def _by_content(
         _check_separate(number, fold)
     keys, notes = _keys(sources, width)
     lacking = [k for k, fold in enumerate(splits) if "vali" not in fold]
-    held_out = None
+    if not lacking:
+        return _stored(splits, keys, None, notes)
     whole = options.validation is None and len(lacking) == len(splits) and _train_on_tests(splits, keys)
-    if lacking:
-        for k in lacking:
-            if whole:
-                vali = splits[k - 1]["test"]
-                is_held = np.isin(_keys_of(splits[k]["train"], keys), _keys_of(vali, keys))
-                train = Part(splits[k]["train"].source, np.flatnonzero(~is_held))
-            else:
-                train, vali = _hold_out(splits[k]["train"], options, seed, k + 1)
-            splits[k] |= {"train": train, "vali": vali}
-        trained, held = ([splits[k][split] for k in lacking] for split in ("train", "vali"))
-        held_out = _drawn([k + 1 for k in lacking], trained, held, options)
+    for k in lacking:
         if whole:
-            held_out = describe_held_out(TEST_PART, held_out["folds"], held_out["queries"], _sizes(trained))
+            vali = splits[k - 1]["test"]
+            is_held = np.isin(_keys_of(splits[k]["train"], keys), _keys_of(vali, keys))
+            train = Part(splits[k]["train"].source, np.flatnonzero(~is_held))
+        else:
+            train, vali = _hold_out(splits[k]["train"], options, seed, k + 1)
+        splits[k] |= {"train": train, "vali": vali}
+    trained, held = ([splits[k][split] for k in lacking] for split in ("train", "vali"))
+    numbers = [k + 1 for k in lacking]
+    if whole:
+        held_out = describe_held_out(TEST_PART, numbers, _sizes(held), _sizes(trained))
+    else:
+        held_out = _drawn(numbers, trained, held, options)
     return _stored(splits, keys, held_out, notes)
 
 

@@ -30,9 +30,8 @@ class FileForm(BaseModel):
     Without a header, the name of a column is its number, counted from 1.
     """
 
-    query: ColumnName | None = (
-        None  # names of columns, for tables whose columns data/tables/roles.py does not recognise
-    )
+    # Names of columns, for tables whose columns data/tables/roles.py does not recognise.
+    query: ColumnName | None = None
     label: ColumnName | None = None
     docid: ColumnName | None = None
     ignore: tuple[ColumnName, ...] = ()  # columns to leave out

@@ -17,8 +17,9 @@ def fold_values(path: Path, column: str, header: bool = True) -> list[str]:
     """Return the distinct values of a column as text, in the order of the folds.
 
     If all values are numbers, they are in numeric order, otherwise in alphabetical order. header: False if a CSV or TSV
-    file has no header. Raises GradrankError if there
-    is no such column, if a row has no value, or if all rows have the same value.
+    file has no header.
+
+    Raises GradrankError if there is no such column, if a row has no value, or if all rows have the same value.
     """
     return _distinct(path, column, _read(path, column, header))
 

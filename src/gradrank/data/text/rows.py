@@ -112,7 +112,7 @@ def read_rows(
     while True:
         late = np.empty((capacity, 4), np.int64)
         code, position, number, nulls, late_count = scan.rows(
-            text, start, sparse, *form, thresholds, features, labels, docids, ends, estimates, late
+            text, start, sparse, *form, thresholds, HIGHEST_GRADE, features, labels, docids, ends, estimates, late
         )
         if code != scan.LATE_IS_FULL:
             break

@@ -38,8 +38,6 @@ from gradrank.data.text.tokens import (
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))
 OK, BAD_QID, BAD_GRADE, BAD_NUMBER, BAD_VALUE, SHORT_ROW, LATE_IS_FULL, RARE_VALUE = range(8)
-# Equal to grades.HIGHEST_GRADE. The cache of compiled code covers only constants of files with compiled functions.
-HIGHEST_GRADE = 31
 
 
 @compiled("u1[:], i8, b1, b1, i8[:,:] out", nogil=True)
@@ -94,16 +92,17 @@ def heads(buffer, i, text_ids, numbers, runs):
 
 
 @compiled(
-    "u1[:], i8, b1, u1[:], u1[:], u8[:], f8[:], f4[:,:] out, i2[:] out, u1[:] out, i4[:] out, f8[:,:] out, i8[:,:] out",
+    "u1[:], i8, b1, u1[:], u1[:], u8[:], f8[:], i8, "
+    "f4[:,:] out, i2[:] out, u1[:] out, i4[:] out, f8[:,:] out, i8[:,:] out",
     nogil=True,
 )
-def rows(buffer, i, sparse, least, spread, places, edges, columns, labels, docids, ends, estimates, late):
+def rows(buffer, i, sparse, least, spread, places, edges, highest, columns, labels, docids, ends, estimates, late):
     """Read the rows of whole lines from byte i on.
 
     Dense rows have the features 1 to d. Sparse rows may leave features out. Omitted features are 0. `NULL` becomes NaN.
 
     least, spread, places: the result of `fixed_width_form`, called with width 0 if rows are sparse. edges: (k,) float64
-    edges of grades; empty if labels are grades.
+    edges of grades; empty if labels are grades. highest: the highest grade, where labels are grades.
 
     Outputs: columns, the (d, n) float32 features, all 0 on entry if rows are sparse. labels, the (n,) int16 grades.
     docids, the concatenated bytes of the document ids, as long as the buffer. ends, the (n+1,) int32 ends of the ids in
@@ -124,7 +123,7 @@ def rows(buffer, i, sparse, least, spread, places, edges, columns, labels, docid
         if late_count + len(columns) + 3 > len(late):
             return LATE_IS_FULL, i, 0, nulls, late_count
         value, end, rounding = decimal(buffer, i)
-        labels[row] = grade(value, rounding, edges)
+        labels[row] = grade(value, rounding, edges, highest)
         if labels[row] < 0:
             return BAD_GRADE, i, 0, nulls, late_count
         if rounding == NEAR:
@@ -157,13 +156,13 @@ def rows(buffer, i, sparse, least, spread, places, edges, columns, labels, docid
 
 
 @compiled()
-def grade(value, rounding, edges):
+def grade(value, rounding, edges, highest):
     """Return the grade of a label with the rounding of `decimal`, or -1 if it has none.
 
-    edges: as in `rows`.
+    edges, highest: as in `rows`.
     """
     if len(edges) == 0:
-        is_grade = rounding == EXACT and 0 <= value <= HIGHEST_GRADE and value == np.floor(value)
+        is_grade = rounding == EXACT and 0 <= value <= highest and value == np.floor(value)
         return np.int16(value) if is_grade else np.int16(-1)
     if rounding == NOT_A_NUMBER or not np.isfinite(value):
         return np.int16(-1)
