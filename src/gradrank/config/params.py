@@ -175,9 +175,7 @@ class RunSettings(SettingsSection):
         return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
 
     def _uses_seed(self, name: str) -> bool:
-        methods = [name]
-        for method in methods:
-            methods += (member for member in self.members(method) if member not in methods)
+        methods = [name, *self.additional_members([name])]
         trained = [(self.model(method), self.models[method].params) for method in methods if not self.imported(method)]
         return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
 

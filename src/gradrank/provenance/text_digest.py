@@ -15,12 +15,16 @@ def sha256_of_text(path: Path, files: Sequence[str] | None = None) -> str | None
 
     files: the key `files` of collection.json, if it has one.
     """
-    try:
-        layout = find_layout(path)
-    except GradrankError:
-        return None
-    sources = layout.files if layout.rotation is None else [*layout.rotation.sources.values()]
-    sources = sources if files is None else [path / file for file in files]
+    if files is not None:
+        sources = [path / file for file in files]
+    elif path.is_file():
+        sources = [path]
+    else:
+        try:
+            layout = find_layout(path)
+        except GradrankError:
+            return None
+        sources = layout.files if layout.rotation is None else [*layout.rotation.sources.values()]
     if not all(source.is_file() for source in sources):
         return None
     digest = hashlib.sha256()

@@ -64,6 +64,7 @@ class Plan:
         self.seeds_of = cache(settings.seeds_of)
         self.members = cache(settings.members)
         self.study_jobs = cache(settings.study_jobs)
+        self.layout = cache(self._layout)  # with a column of folds, the layout reads the whole file
         self.folds = cache(self._folds)
         self.training_code = cache(self._training_code)
         self.training_options = cache(self._training_options)
@@ -77,7 +78,7 @@ class Plan:
     @exit_with_message()
     def _folds(self, dataset: str) -> range:
         """Return the numbers of the folds, from the catalogue or from the layout of a user's own data."""
-        return range(1, 1 + (self._layout(dataset).folds if dataset in self.own_data else catalogue()[dataset].folds))
+        return range(1, 1 + (self.layout(dataset).folds if dataset in self.own_data else catalogue()[dataset].folds))
 
     def _layout(self, dataset: str) -> Layout:
         """Return the layout of a user's own data set."""
@@ -88,7 +89,7 @@ class Plan:
     def text_files(self, dataset: str) -> list[str]:
         """Return the inputs of parsing: a user's own files, or else the stamp of the fetched or generated text."""
         own = dataset in self.own_data
-        return list(map(str, self._layout(dataset).files)) if own else [f"data/raw/{dataset}/fetched.json"]
+        return list(map(str, self.layout(dataset).files)) if own else [f"data/raw/{dataset}/fetched.json"]
 
     def own_files(self, dataset: str) -> list[str]:
         """Return the files of a user's own data set; empty for a data set of the catalogue."""
