@@ -12,7 +12,8 @@ from typing import NamedTuple
 from gradrank.base.numbers import MINUS, NONE
 
 PAGE = 45  # maximum number of lines of a LaTeX table that is not a longtable
-TEXT_WIDTH, SIGN, CAPITAL = 345, 5.25, 7.5  # widths in points, in the class article at 10pt: text, sign, capital
+# Widths in points, in the class article at 10pt: the text, a sign, a capital, the space on each side of a column.
+TEXT_WIDTH, SIGN, CAPITAL, SPACE = 345, 5.25, 7.5, 6
 SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
@@ -36,7 +37,7 @@ class Grid(NamedTuple):
 
     @property
     def full_head(self) -> list[str]:
-        """Headings of the columns after those of their groups."""
+        """The heading of each column, after the heading of its group."""
         groups = self.groups or [""] * len(self.head)
         return [" ".join(filter(None, names)) for names in zip(groups, self.head, strict=True)]
 
@@ -116,7 +117,7 @@ def latex_table(grid: Grid, caption: str, label: str) -> str:
         parts = [*opening, *head, "\\endhead", "\\bottomrule", "\\endfoot", *lines, "\\end{longtable}}"]
         return "\n".join([f"{{{_longtable_size(grid)}", *parts])
     tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", *head, *lines, "\\bottomrule", "\\end{tabular}"]
-    if _width(grid, 1, 6) > TEXT_WIDTH:
+    if _width(grid, 1) > TEXT_WIDTH:
         tabular = ["\\resizebox{\\linewidth}{!}{%", *tabular[:-1], f"{tabular[-1]}}}"]
     return "\n".join(["\\begin{table}", "\\centering", *named, *tabular, "\\end{table}"])
 
@@ -145,15 +146,15 @@ def _latex_head(grid: Grid) -> list[str]:
 def _longtable_size(grid: Grid) -> str:
     """Return the LaTeX command of the largest font in which the table fits; the smallest if it fits in none."""
     sizes = {"\\small": 0.9, "\\footnotesize": 0.8, "\\scriptsize": 0.7}
-    fitting = (size for size, scale in sizes.items() if _width(grid, scale, 6) <= TEXT_WIDTH)
+    fitting = (size for size, scale in sizes.items() if _width(grid, scale) <= TEXT_WIDTH)
     return next(fitting, "\\tiny\\setlength{\\tabcolsep}{3pt}")
 
 
-def _width(grid: Grid, scale: float, space: float) -> float:
-    """Return the estimated width of a table in points. space: space on each side of a column."""
+def _width(grid: Grid, scale: float) -> float:
+    """Return the estimated width of a table in points. scale: size of the font, relative to 10pt."""
 
     def width(cell: str) -> float:
         return sum(CAPITAL if sign.isupper() or sign == "@" else SIGN for sign in cell if sign not in "*`")
 
     columns = zip(grid.head, *grid.lines, strict=True)
-    return sum(scale * max(map(width, column)) + 2 * space for column in columns)
+    return sum(scale * max(map(width, column)) + 2 * SPACE for column in columns)

@@ -20,7 +20,7 @@ from gradrank.evaluation.per_query import QueryValues
 CONSTANT = "constant"  # name of the row for a ranking that gives every document the same score
 NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a note is shown
 SERIOUS_SHARE = 1.0  # difference, in half widths of the 95% interval, above which the note is a warning
-MOST_NAMED = 3  # maximum number of methods that the warning names
+MOST_NAMED = 3  # maximum number of methods that the note names
 
 Values = Mapping[str, QueryValues]  # key: convention
 
@@ -82,7 +82,8 @@ def note(rows: Iterable[dict[str, Any]]) -> tuple[str, bool] | None:
     if not methods:
         return None
     worst = [next(row for row in notable if row["model"] == model) for model in methods[:MOST_NAMED]]
-    named = "; ".join(f"`{row['model']}`, {_both(row)}" for row in worst) + "; ..." * (len(methods) > MOST_NAMED)
+    named = "; ".join(f"`{row['model']}`, {_both(row)}" for row in worst)
+    named += "; ..." if len(methods) > MOST_NAMED else ""
     constant = [row for row in notable if row["model"] == CONSTANT]
     differ = "one method differs" if len(methods) == 1 else f"{len(methods)} methods differ"
     text = (

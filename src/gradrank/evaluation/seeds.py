@@ -29,9 +29,9 @@ def seeds_of(method: MethodFolder) -> list[int]:
 
 
 def measured_folds(method: MethodFolder) -> list[FoldFolder]:
-    """Return the finished folds in per_query.parquet, of its seeds, sorted by fold number and seed.
+    """Return the finished folds whose fold number and seed are in per_query.parquet, sorted by fold number and seed.
 
-    A method that was not evaluated has the finished folds of its first seed.
+    If the method was not evaluated, return the finished folds of the first seed.
     """
     further = seeds_of(method)[1:]
     numbers = _fold_numbers(method)

@@ -127,14 +127,14 @@ def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
 
     p_values: list[float] = []
     for i in range(values.shape[1] - 1):
-        others = range(i + 1, values.shape[1])
-        gaps = np.round(values[:, [i]].astype(np.float64) - values[:, i + 1 :], 12)
+        others = values[:, i + 1 :]
+        gaps = np.round(values[:, [i]].astype(np.float64) - others, 12)
         is_large = np.count_nonzero(gaps, axis=0) > EXACT
-        large = iter(signed_rank(gaps[:, is_large], axis=0, method="asymptotic").pvalue if is_large.any() else ())  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
-        p_values += [
-            float(next(large)) if many else wilcoxon(values[:, i], values[:, j])
-            for j, many in zip(others, is_large, strict=True)
-        ]
+        p = np.empty(len(is_large))
+        p[~is_large] = [wilcoxon(values[:, i], other) for other in others.T[~is_large]]
+        if is_large.any():
+            p[is_large] = signed_rank(gaps[:, is_large], axis=0, method="asymptotic").pvalue  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
+        p_values += p.tolist()
     return p_values
 
 

@@ -30,6 +30,7 @@ class LossFunction:
 
     The wrapper accepts `rng` even if the loss draws no random numbers, accepts weights of queries, and converts the
     scores to contiguous float64.
+
     outputs: function from the (n,) grades of the training part to K, the number of outputs per document. on_pairs:
     whether the loss also accepts `gradrank.data.pairs.Pairs` in place of the grades. Such a loss has the keyword
     `ties`. If `ties` is True, two documents of equal grades also form a pair.

@@ -153,8 +153,9 @@ def register(name: str) -> Callable[[type[M]], type[M]]:
 def check_model_class(cls: type, name: str) -> None:
     """Check that the class of the model `name` derives from Model and defines everything that a model needs.
 
-    Raises GradrankError if `fit`, `score`, `save` or `load` is missing, `Params` is not a subclass of ModelParams, or
-    `summary` is not a non-empty string. The error names the class and everything that is missing.
+    Raises GradrankError if `fit`, `score`, `save` or `load` is missing, `Params` is not a subclass of ModelParams,
+    `summary` is not a non-empty string, or `uses_weights` is not one of its three values. The error names the class and
+    everything that is missing.
     """
     missing: list[str] = sorted(getattr(cls, "__abstractmethods__", ()))
     if not issubclass(cls, Model):
@@ -165,6 +166,8 @@ def check_model_class(cls: type, name: str) -> None:
     summary = getattr(cls, "summary", None)
     if not (isinstance(summary, str) and summary.strip()):
         missing.append("summary (a non-empty string)")
+    if getattr(cls, "uses_weights", None) not in (None, "queries", "documents"):
+        missing.append("uses_weights ('queries', 'documents' or None)")
     if missing:
         raise GradrankError(
             f"{cls.__module__}.{cls.__qualname__}: the class of model {name!r} does not define {', '.join(missing)}. "

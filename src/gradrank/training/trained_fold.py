@@ -82,10 +82,8 @@ class TrainedFold:
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return (n,) float64 scores of (n, d) features; query q has the rows offsets[q]:offsets[q+1].
 
-        The features are normalised as those of the training data were.
-
-        Raises GradrankError if a feature is not finite, or if the model returns invalid scores. A missing value (nan)
-        is allowed if the model accepts missing values.
+        The features are normalised as those of the training data were. Raises GradrankError if a feature is not finite,
+        or if the model returns invalid scores. A missing value (nan) is allowed if the model accepts missing values.
         """
         features = np.ascontiguousarray(features, dtype=np.float32)
         if self.members:
@@ -97,7 +95,7 @@ class TrainedFold:
             allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
             value = f"feature {column + 1}{name} is {features[row, column]} in one of the rows"
             raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
-        if self.schema.normaliser is not None and not self.members:
+        if self.schema.normaliser is not None:
             features = self.schema.normaliser(features, offsets)
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 

@@ -247,8 +247,8 @@ def test_trec_ties_go_by_id_descending_and_by_32_bit_score():
 
 @settings(max_examples=100, deadline=None)
 @given(data=rankings())
-def test_the_values_per_query_that_training_maximises(data):
-    """Unlike the criterion of the selection, they take the file order, and NDCG@n in short queries."""
+def test_training_maximises_letor4_with_truncated_short_lists(data):
+    """The values per query rank equal scores in file order, unlike the mean that selects models."""
     scores, labels, offsets = data
     names = ["map", "ndcg@1", "ndcg@3", "ndcg@10"]
     for name, values in compute(names, scores, labels, offsets, resolve("letor4", short="truncate")).items():

@@ -40,7 +40,10 @@ def test_one_error_names_everything_that_is_missing():
     assert all(name in str(error.value) for name in COMPLETE)
 
 
-@pytest.mark.parametrize("changes", [{"summary": " "}, {"summary": None}, {"Params": dict}, {"Params": ModelParams()}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"summary": " "}, {"summary": None}, {"Params": dict}, {"Params": ModelParams()}, {"uses_weights": True}],
+)
 def test_parts_of_the_wrong_kind_are_refused(changes):
     with pytest.raises(GradrankError, match=next(iter(changes))):
         check_model_class(model_class(**changes), "mine")

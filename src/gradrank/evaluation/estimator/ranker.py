@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
-from gradrank.base.errors import GradrankError, InputError, nearest
+from gradrank.base.errors import GradrankError, InputError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
-from gradrank.evaluation.conventions import resolve as resolve_convention
+from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -25,20 +24,19 @@ from gradrank.evaluation.estimator.inputs import (
     held_out_queries,
     input_errors,
 )
+from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, resolve_method
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
-from gradrank.training.fit import fit, resolve
+from gradrank.training.fit import fit
 from gradrank.training.history import History
 from gradrank.training.job import partial_folder, publish
-from gradrank.training.model import Model, ModelParams
+from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.weights import check_weights
 
 METRIC = "ndcg@10"  # the measure that `score` returns
-# The parameters of the estimator that are not parameters of the method, with their defaults.
-OWN: dict[str, Any] = {"method": "lambdamart", "random_state": None, "n_jobs": None, "convention": "standard"}
 
 
 class Ranker(BaseEstimator):
@@ -108,7 +106,7 @@ class Ranker(BaseEstimator):
         convention: str = "standard",
         **params: Any,
     ) -> None:
-        _check_names(method, params)
+        check_names(method, params)
         self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -117,7 +115,7 @@ class Ranker(BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters: those of the estimator, and those of the method, including defaults."""
-        return {name: getattr(self, name) for name in OWN} | self._defaults() | self._method_params
+        return {name: getattr(self, name) for name in ESTIMATOR_DEFAULTS} | self._defaults() | self._method_params
 
     def _defaults(self) -> dict[str, Any]:
         """Return the defaults of the parameters of the method."""
@@ -129,17 +127,17 @@ class Ranker(BaseEstimator):
 
         If the method changes, parameters of the new method that are not given have their defaults.
         """
-        first = {name: params.pop(name) for name in OWN if name in params}
+        first = {name: params.pop(name) for name in ESTIMATOR_DEFAULTS if name in params}
         method = first.get("method", self.method)
         changed = self._method_params | params if method == self.method else params
-        _check_names(method, changed)
+        check_names(method, changed)
         self._method_params = changed
         for name, value in first.items():
             setattr(self, name, value)
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        defaults = OWN | {"method": self.method} | self._defaults()
+        defaults = ESTIMATOR_DEFAULTS | {"method": self.method} | self._defaults()
         params = self.get_params().items()
         shown = {name: value for name, value in params if repr(value) != repr(defaults[name])}
         text = ", ".join([repr(self.method), *(f"{name}={value!r}" for name, value in shown.items())])
@@ -179,8 +177,8 @@ class Ranker(BaseEstimator):
             If an argument is invalid, or if the method cannot be trained on the data.
         """
         with input_errors():
-            convention = resolve_convention(self.convention)
-            cls, params = self._resolved_method()
+            convention = resolve(self.convention)
+            cls, params = resolve_method(self.method, self._method_params)
             reader = Reader(self, cls.takes_missing)
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
             check_has_order(train.collection)
@@ -202,16 +200,6 @@ class Ranker(BaseEstimator):
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
         return self
-
-    def _resolved_method(self) -> tuple[type[Model], ModelParams]:
-        """Return the class of the method and its checked parameters. Raises GradrankError for a fusion."""
-        cls, params = resolve(self.method, {name: _plain(value) for name, value in self._method_params.items()})
-        if members := cls.members(params):
-            raise GradrankError(
-                f"method: {self.method} combines the scores of {', '.join(members)}, which must be trained first. Fix: "
-                "train it in a workflow, and load the fold with gradrank.load"
-            )
-        return cls, params
 
     def _specification(self, params: ModelParams, seed: int) -> dict[str, Any]:
         """Return the entries of a training job's spec.json that also apply to data given as arrays."""
@@ -378,26 +366,3 @@ def load(folder: Path | str) -> Ranker:
     array([0, 1, 2])
     """
     return Ranker.load(folder)
-
-
-def _check_names(method: Any, params: Mapping[str, Any]) -> None:
-    """Raise InputError if there is no such method, or if the method lacks one of the parameters."""
-    if not isinstance(method, str):
-        raise InputError(
-            f"method: expected the name of a method, found {method!r}. Fix: give a name of gradrank.models()"
-        )
-    with input_errors():
-        valid = get_model(method).Params.model_fields
-    for name in params:
-        if name not in valid:
-            raise InputError(
-                f"{name}: {method} has no such parameter{nearest(name, [*valid, 'random_state', 'n_jobs'])}. Fix: "
-                f"correct the name; gradrank.models({method!r}) lists the parameters"
-            )
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter with NumPy types converted to Python types. Parameter grids often contain NumPy types."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    return value

@@ -42,12 +42,11 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
     """Yield the added stump and the training loss of each round (Freund et al. 2003, Figure 1 and section 3.2).
 
     D is the distribution of weights over pairs, and D_1 is its initial value, in which the weight of a pair is
-    multiplied by the weight of its query. Each round selects the stump h with the
-    largest |r|, where r = sum D (h(better) - h(worse)). Without `negative_weights`, each round selects the stump with
-    the largest r. The stump gets the weight alpha = 1/2 ln((1 + r)/(1 - r)), and D is multiplied by
-    exp(alpha (h(worse) - h(better))). The training loss, sum D_1 exp(s_worse - s_better), is an upper bound on the
-    share of misordered pairs. The training ends early if no stump separates better from worse documents, or if one
-    stump orders every pair correctly.
+    multiplied by the weight of its query. Each round selects the stump h with the largest |r|, where r = sum D
+    (h(better) - h(worse)). Without `negative_weights`, each round selects the stump with the largest r. The stump gets
+    the weight alpha = 1/2 ln((1 + r)/(1 - r)), and D is multiplied by exp(alpha (h(worse) - h(better))). The training
+    loss, sum D_1 exp(s_worse - s_better), is an upper bound on the share of misordered pairs. The training ends early
+    if no stump separates better from worse documents, or if one stump orders every pair correctly.
     """
     from gradrank.data.order import order
     from gradrank.models.rankboost.pair_sums import pair_weighting, potentials, strongest_stump

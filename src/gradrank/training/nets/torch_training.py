@@ -42,9 +42,8 @@ def train_net(
 
     Each step computes the loss of a batch of at most `batch_queries` queries. The gradient of the loss with respect to
     the outputs is divided by the number of queries in the batch, and then propagated backward once. The loss of a query
-    is multiplied by the weight of the query, relative to the mean weight. The labels of the
-    loss are `train.targets`, which are grades or pairs. Features are standardised by the mean and standard deviation of
-    the training part.
+    is multiplied by the weight of the query, relative to the mean weight. The labels of the loss are `train.targets`,
+    which are grades or pairs. Features are standardised by the mean and standard deviation of the training part.
 
     seed: seed of the initial weights, the order of the queries, and the random numbers of the loss and the scorer.
     outputs: number of outputs per document that the loss requires. Raises GradrankError if scores are not finite or the

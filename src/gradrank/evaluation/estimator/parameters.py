@@ -1,0 +1,57 @@
+"""The parameters of `gradrank.Ranker`: those of the estimator, and those of the method that it trains."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError, InputError, nearest
+from gradrank.evaluation.estimator.inputs import input_errors
+from gradrank.training.fit import resolve
+from gradrank.training.model import Model, ModelParams
+from gradrank.training.registry import get_model
+
+# The parameters of the estimator that are not parameters of the method, with their defaults.
+ESTIMATOR_DEFAULTS: dict[str, Any] = {
+    "method": "lambdamart",
+    "random_state": None,
+    "n_jobs": None,
+    "convention": "standard",
+}
+
+
+def check_names(method: Any, params: Mapping[str, Any]) -> None:
+    """Raise InputError if there is no such method, or if the method lacks one of the parameters."""
+    if not isinstance(method, str):
+        raise InputError(
+            f"method: expected the name of a method, found {method!r}. Fix: give a name of gradrank.models()"
+        )
+    with input_errors():
+        valid = get_model(method).Params.model_fields
+    for name in params:
+        if name not in valid:
+            raise InputError(
+                f"{name}: {method} has no such parameter{nearest(name, [*valid, *ESTIMATOR_DEFAULTS])}. Fix: correct "
+                f"the name; gradrank.models({method!r}) lists the parameters"
+            )
+
+
+def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelParams]:
+    """Return the class of the method and its checked parameters.
+
+    Raises GradrankError if a parameter is invalid, or if the method combines the scores of other methods.
+    """
+    cls, resolved = resolve(method, {name: _plain(value) for name, value in params.items()})
+    if members := cls.members(resolved):
+        raise GradrankError(
+            f"method: {method} combines the scores of {', '.join(members)}, which must be trained first. Fix: train it "
+            "in a workflow, and load the fold with gradrank.load"
+        )
+    return cls, resolved
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter with NumPy types converted to Python types. Parameter grids often contain NumPy types."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return value
