@@ -16,6 +16,7 @@ from gradrank.base.results import FoldFolder
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.predict import predict
 from gradrank.training.job import train
 
@@ -314,3 +315,9 @@ def test_unknown_names_are_refused_with_the_nearest_name():
         Ranker("lambdamart", num_leafs=3)
     with pytest.raises(GradrankError, match=r"combines.*Fix"):
         Ranker("combsum").fit(X, Y, qid=Q)
+
+
+@pytest.mark.parametrize("convention", [None, 3, CONVENTIONS["standard"], "standart"])
+def test_a_convention_that_is_not_a_name_is_refused(convention):
+    with pytest.raises(GradrankError, match="convention"):
+        Ranker("regression", convention=convention).fit(np.eye(4), [0, 1, 0, 1], qid=[1, 1, 2, 2])

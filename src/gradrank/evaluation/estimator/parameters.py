@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.base.conventions import Convention
 from gradrank.base.errors import GradrankError, InputError, nearest
+from gradrank.evaluation.conventions import resolve as resolve_convention
 from gradrank.evaluation.estimator.inputs import input_errors
 from gradrank.training.fit import resolve
 from gradrank.training.model import Model, ModelParams
@@ -48,6 +50,13 @@ def resolve_method(method: str, params: Mapping[str, Any]) -> tuple[type[Model],
             "in a workflow, and load the fold with gradrank.load"
         )
     return cls, resolved
+
+
+def named_convention(name: Any) -> Convention:
+    """Return the convention called `name`. Raises GradrankError for an unknown name and for anything but a name."""
+    if not isinstance(name, str):
+        raise InputError(f"convention: {name!r} is not a name. Fix: use a name in gradrank.conventions()")
+    return resolve_convention(name)
 
 
 def _plain(value: Any) -> Any:

@@ -15,7 +15,6 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
-from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -24,7 +23,7 @@ from gradrank.evaluation.estimator.inputs import (
     held_out_queries,
     input_errors,
 )
-from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, resolve_method
+from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, named_convention, resolve_method
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
@@ -177,7 +176,7 @@ class Ranker(BaseEstimator):
             If an argument is invalid, or if the method cannot be trained on the data.
         """
         with input_errors():
-            convention = resolve(self.convention)
+            convention = named_convention(self.convention)
             cls, params = resolve_method(self.method, self._method_params)
             reader = Reader(self, cls.takes_missing)
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
