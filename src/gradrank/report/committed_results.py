@@ -8,6 +8,7 @@ import numpy as np
 
 from gradrank.base.numbers import is_missing
 from gradrank.base.results import DatasetFolder
+from gradrank.evaluation.fold_weights import once_per_query
 from gradrank.evaluation.per_query import QueryValues, read_compact
 from gradrank.evaluation.statistics import holm, wilcoxon_of_pairs
 from gradrank.report.tables.dataset_values import DatasetValues, published_rows
@@ -37,16 +38,16 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, he
     values and no tests.
     """
     measured, values = read_compact(dataset.queries_path) if dataset.queries_path.is_file() else ("", {})
-    if not _belong_together(values, summary):
-        values = {}
-    else:
+    if _belong_together(values, summary):
         convention = measured
+    else:
+        values = {}
     tables = {"main": list(_main(summary, values, convention)), "folds": [], "published": []}
     if values:
         measures = DatasetValues(dataset.name, convention, {model: {convention: of} for model, of in values.items()})
         tables["folds"] = list(_folds(values, convention))
         tables["published"] = Table("published", "", DEFINITIONS["published"].columns, published_rows(measures)).rows
-    tested = {model: of.values[headline] for model, of in values.items() if headline in of.values}
+    tested = {model: of for model, of in values.items() if headline in of.values}
     return CommittedResults(convention, tables, paired_tests(tested, summary, headline))
 
 
@@ -83,20 +84,24 @@ def _folds(values: Mapping[str, QueryValues], convention: str) -> Iterator[Row]:
                 yield {"convention": convention, "model": model, "metric": metric, "fold": fold, "mean": mean}
 
 
-def paired_tests(values: Mapping[str, np.ndarray], summary: Summary, metric: str) -> list[Row]:
+def paired_tests(values: Mapping[str, QueryValues], summary: Summary, metric: str) -> list[Row]:
     """Return a row per pair of methods: the difference of the means and the corrected p value of Wilcoxon's test.
 
     These are the p values of the table pairwise, without its bootstrap intervals, which take most of its time. values:
-    (q,) values per method. Queries without a value for every method are left out.
+    the values of each method, for the same queries. Queries without a value for every method are left out; if no query
+    is left, there are no rows.
     """
     if not values:
         return []
-    matrix = np.column_stack(list(values.values()))
-    complete = matrix[~np.isnan(matrix).any(axis=1)]
-    pairs = list(combinations(values, 2))
-    p_values = holm(wilcoxon_of_pairs(complete) if len(complete) else [np.nan] * len(pairs))
+    first = next(iter(values.values()))
+    matrix = np.column_stack([of.values[metric] for of in values.values()])
+    is_complete = ~np.isnan(matrix).any(axis=1)
+    distinct, _ = once_per_query(matrix[is_complete], first.folds[is_complete], first.qids[is_complete])
+    if not len(distinct):
+        return []
+    p_values = holm(wilcoxon_of_pairs(distinct))
     return [
         {"model_a": a, "model_b": b, "difference": (summary[a][metric] or 0.0) - (summary[b][metric] or 0.0)}
         | {"metric": metric, "wilcoxon_holm": float(p)}
-        for (a, b), p in zip(pairs, p_values, strict=True)
+        for (a, b), p in zip(combinations(values, 2), p_values, strict=True)
     ]

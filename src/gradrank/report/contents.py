@@ -273,7 +273,7 @@ def _read_dataset(
         convention=convention,
         summary=summary,
         tables=tables,
-        queries=queries,
+        queries={model: values.values[headline(summary)] for model, values in queries.items()},
         folds={model: _read_folds(dataset.method(model)) for model in summary} if was_run_here else {},
         costs={model: cost for model, cost in costs.items() if cost},
         meta=read_json(meta) if meta.is_file() else None,
@@ -284,8 +284,8 @@ def _read_dataset(
     )
 
 
-def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, "np.ndarray"]:
-    """Return the (q,) values of the headline metric for each model.
+def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, QueryValues]:
+    """Return the values of the headline metric for each model.
 
     The dict is empty if values are missing or the models were evaluated on different queries.
     """
@@ -304,7 +304,7 @@ def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], conve
     first = next(iter(measured.values()))
     if not all(values.same_queries(first) for values in measured.values()):
         return {}
-    return {model: values.values[metric] for model, values in measured.items()}
+    return measured
 
 
 def _read_folds(method: results.MethodFolder) -> list[ReportedFold]:

@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 from gradrank.base.results import Results
+from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import LEVEL, compare_all
+from gradrank.report.committed_results import paired_tests
 from gradrank.report.contents import ReportedDataset, read_contents
 from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.report.standings import Standing, Standings, listed, standings
@@ -165,6 +167,20 @@ def test_a_convention_without_a_table_of_tests_is_tested_from_the_values(run):
         if row["wilcoxon_holm"] < LEVEL
     }
     assert dataset.better == significant and significant
+
+
+def test_a_query_of_several_folds_is_tested_once():
+    rng = np.random.default_rng(1)
+    folds, qids = np.repeat([1, 2, 3], [20, 30, 25]), np.concatenate([np.arange(20), np.arange(10, 40), np.arange(25)])
+    values = {model: QueryValues(folds, qids, {"map": rng.random(75) + step}) for model, step in (("a", 0.3), ("b", 0))}
+    values["c"] = QueryValues(folds, qids, {"map": np.where(qids == 7, np.nan, rng.random(75))})
+    summary = {model: {"map": of.mean("map")} for model, of in values.items()}
+    expected = compare_all({model: of.values["map"] for model, of in values.items()}, folds, queries=qids)
+    assert [row["wilcoxon_holm"] for row in paired_tests(values, summary, "map")] == [
+        row["wilcoxon_holm"] for row in expected
+    ]
+    values["c"].values["map"][:] = np.nan
+    assert paired_tests(values, summary, "map") == [], "no query with a value for every method"
 
 
 @pytest.mark.parametrize("damage", ["missing", "other means"])

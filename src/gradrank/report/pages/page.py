@@ -56,8 +56,12 @@ def prose(text: str) -> Markup:
 
 
 def method(name: str, linked: Collection[str]) -> Markup:
-    """Return the name of a method as HTML, with a link to the method's description if `linked` has the name."""
-    return Markup('<a href="#method-{0}">{0}</a>').format(name) if name in linked else Markup.escape(name)
+    """Return the name of a method as HTML, with a link to the method's description if `linked` has the name.
+
+    On narrow screens, the name is broken after an underscore.
+    """
+    text = Markup.escape(name).replace("_", Markup("_<wbr>"))
+    return Markup('<a href="#method-{}">{}</a>').format(name, text) if name in linked else text
 
 
 @cache

@@ -57,7 +57,7 @@ def intervals(standings: Standings) -> IntervalPlot | None:
     scale = svg.padded(ends, 0, 100, 0.04)
     first = {row.family: row for row in reversed(rows)}
     shown = {row.model for row in rows if row is first[row.family] or row.model == BASELINE}
-    others = [row.model for row in rows if row.model not in shown and (not row.is_worse or standings.better is None)]
+    others = [row.model for row in rows if row.model not in shown and not row.is_worse]
     shown.update(others[: max(MOST_SHOWN - len(shown), 0)])
     return IntervalPlot(
         standings.metric,

@@ -53,8 +53,7 @@ class DatasetValues:
 
     def tested_metrics(self) -> list[str]:
         """Return the metrics of PAIRED_METRICS that were measured."""
-        metrics = next(iter(self.values.values()))[self.primary].values
-        return [metric for metric in PAIRED_METRICS if metric in metrics]
+        return [metric for metric in PAIRED_METRICS if metric in self.first.values]
 
     @cached_property
     def pairs(self) -> list[Row]:

@@ -66,8 +66,7 @@ def summary(
 
 def _method_tables(dataset: DatasetValues, main: Sequence[Row]) -> dict[str, str]:
     """Return a dict from convention to the LaTeX table of all methods and metrics. main: rows of the table main."""
-    queries = next(iter(dataset.values.values()))[dataset.primary]
-    folds, count = len(np.unique(queries.folds)), len(queries.qids)
+    folds, count = len(np.unique(dataset.first.folds)), len(dataset.first.qids)
     texts = {}
     for convention in dict.fromkeys(row["convention"] for row in main):
         rows = [row for row in main if row["convention"] == convention]
