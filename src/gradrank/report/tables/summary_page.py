@@ -124,7 +124,8 @@ def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
         level = [model for model in others if is_missing(p := rows[model]["p_best"]) or p >= LEVEL]
         worse = [model for model in others if model not in level]
         best_method = (
-            f"the best, `{winner}` (paired Wilcoxon test over queries, Holm-corrected for all pairs, p < {LEVEL})"
+            f"the best, `{winner}` (paired Wilcoxon test over queries, Holm-corrected for all pairs, "
+            f"significant if p < {LEVEL})"
         )
         sentences.append(f"By {metric_label(metric)}, {_split(level, worse, best_method)}.")
     return sentences

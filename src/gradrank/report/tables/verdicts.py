@@ -33,7 +33,7 @@ def count_verdicts(rows: Sequence[dict[str, Any]]) -> str:
     judged = [row for row in rows if row["verdict"]]
     counts = {verdict: sum(row["verdict"] == verdict for row in judged) for verdict in MARKS}
     listed = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
-    text = f"Of {len(judged)} published numbers: {listed}."
+    text = f"Of {len(judged)} published number{'' if len(judged) == 1 else 's'}: {listed}."
     favourable = [row for row in judged if row["verdict"] != NOT_REPRODUCED and row.get("others")]
     if not favourable:
         return text
