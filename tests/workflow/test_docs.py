@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize("page", ["contest", "conventions", "diff", "models", "tutorial"])
 def test_the_commands_of_a_page_work_and_print_the_text_below_them(page, tmp_path):
     project = Project.copy(tmp_path)
+    for name in ("mq2007", "ohsumed"):  # results that are in git
+        shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = project.env() | {"PATH": path}
     done, runs = None, 0
