@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,6 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.training.search_space import Dimension
+
+if TYPE_CHECKING:
+    from gradrank.training.scoring_form import ScoringForm
 
 
 class ModelParams(BaseModel):
@@ -113,6 +116,16 @@ class Model(ABC, Generic[P]):
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only models for which
         `scores_whole_queries` is True use the offsets.
         """
+
+    def scoring_form(self, features: int) -> "ScoringForm":
+        """Return the formula of the scores, for export to other programs and for explanations.
+
+        features: the number of features d. Raises NoScoringForm, a GradrankError, if the scores cannot be written as
+        one of the forms in gradrank.training.scoring_form. A model that does not override this method has no form.
+        """
+        from gradrank.training.scoring_form import NoScoringForm
+
+        raise NoScoringForm(f"the class {type(self).__name__} does not define scoring_form")
 
     @abstractmethod
     def save(self, folder: Path) -> None:
