@@ -1,0 +1,1 @@
+"""The model formats, one file per format."""
