@@ -35,7 +35,7 @@ Arrays = dict[str, np.ndarray]
 class SafetensorsFormat(ModelFormat):
     name = "safetensors"
     summary = "the arrays of a linear, quadratic, kernel or neural model, with a description of the computation"
-    tolerance: ClassVar[float] = 1e-4  # gradrank computes neural nets in float32
+    tolerance: ClassVar[float] = 1e-5  # gradrank computes neural nets in float32
     extension = ".safetensors"
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
