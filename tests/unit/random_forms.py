@@ -1,5 +1,7 @@
 """Random scoring forms and features, for the tests of model formats."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from gradrank.data.normalisation import Normaliser
@@ -52,7 +54,7 @@ def random_trees(rng, count=7, thresholds=None):
 
 def random_net(rng, outputs=1, dtype=np.float32, activation="relu", log_limit=None, norms=False, hidden=(6, 4)):
     sizes = [WIDTH, *hidden, outputs]
-    shapes = list(zip(sizes[:-1], sizes[1:], strict=True))
+    shapes = list(pairwise(sizes))
     norm = [rng.normal(1.0, 0.1, n).astype(dtype) for n in hidden] if norms else []
     return Net(
         [rng.normal(size=shape).astype(dtype) for shape in shapes],
