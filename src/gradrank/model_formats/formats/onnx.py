@@ -23,6 +23,7 @@ class OnnxFormat(ModelFormat):
     extension = ".onnx"
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
+        require("onnx", extra="onnx", needed_by="the format onnx")
         from gradrank.model_formats.onnx_graph.forms import outputs, scores_whole_queries
         from gradrank.model_formats.onnx_graph.graph import INPUT, Graph
         from gradrank.model_formats.onnx_graph.normalisation import normalised
@@ -46,7 +47,7 @@ class OnnxReader(Reader):
     """A session of ONNX Runtime on one processor."""
 
     def __init__(self, path: Path) -> None:
-        import onnxruntime
+        import onnxruntime  # pyright: ignore[reportMissingImports] - an extra
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1

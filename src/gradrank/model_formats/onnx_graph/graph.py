@@ -3,28 +3,22 @@
 from typing import Any
 
 import numpy as np
-
-from gradrank.base.extras import require
+from onnx import TensorProto, checker, helper, numpy_helper  # pyright: ignore[reportMissingImports] - an extra
 
 OPSET, ML_OPSET, IR_VERSION = 18, 5, 10  # TreeEnsemble is in version 5 of ai.onnx.ml
 ML = "ai.onnx.ml"
+INPUT, OUTPUT = "features", "scores"
 
 
 class Graph:
-    """An ONNX graph under construction. Methods return the names of values.
-
-    Raises GradrankError if the package onnx is not installed.
-    """
+    """An ONNX graph under construction. Methods return the names of values."""
 
     def __init__(self) -> None:
-        require("onnx", extra="onnx", needed_by="format onnx")
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
 
     def constant(self, value: Any, dtype: type | np.dtype | None = None) -> str:
         """Return the name of a constant. dtype: its type; None for the type that NumPy gives to the value."""
-        from onnx import numpy_helper
-
         name = f"constant{len(self._constants)}"
         array = np.array(value, dtype, order="C")
         self._constants.append(numpy_helper.from_array(array, name))
@@ -32,16 +26,12 @@ class Graph:
 
     def node(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Add a node with one output, and return the name of the output."""
-        from onnx import helper
-
         name = f"{operator}{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [name], name, domain=domain, **attributes))
         return name
 
     def cast(self, value: str, dtype: type | np.dtype) -> str:
         """Convert a value to a type, such as np.float32."""
-        from onnx import helper
-
         return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def model(self, features: int, rows: str, scores: str, description: str, metadata: dict[str, str]) -> bytes:
@@ -62,8 +52,6 @@ class Graph:
         metadata
             The metadata of the model.
         """
-        from onnx import TensorProto, checker, helper
-
         self._nodes.append(helper.make_node("Identity", [scores], [OUTPUT], OUTPUT))
         graph = helper.make_graph(
             self._nodes,
@@ -79,6 +67,3 @@ class Graph:
         helper.set_model_props(model, metadata)
         checker.check_model(model)
         return model.SerializeToString(deterministic=True)
-
-
-INPUT, OUTPUT = "features", "scores"

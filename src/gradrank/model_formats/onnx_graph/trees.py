@@ -1,6 +1,7 @@
 """Sums of trees as a node TreeEnsemble, in float64: the splits and the sums are those of gradrank."""
 
 import numpy as np
+from onnx import numpy_helper  # pyright: ignore[reportMissingImports] - an extra
 
 from gradrank.model_formats.onnx_graph.graph import ML, Graph
 from gradrank.training.scoring_form import Tree, TreesForm
@@ -26,8 +27,6 @@ def trees(graph: Graph, x: str, form: TreesForm) -> str:
 
 def _attributes(trees: list[Tree]) -> dict:
     """Return the attributes of the operator. Inner nodes and leaves are numbered separately, over all trees."""
-    from onnx import numpy_helper
-
     inner = np.concatenate([tree.feature >= 0 for tree in trees])
     starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
     number = np.where(inner, np.cumsum(inner), np.cumsum(~inner)) - 1
