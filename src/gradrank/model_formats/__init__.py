@@ -1,0 +1,1 @@
+"""Export of trained models to the file formats of other programs, and independent readers of these files."""
