@@ -23,6 +23,11 @@ def parsed_json(path: Path) -> Any:
         raise Malformed(str(error)) from None
 
 
+def shown(value: Any) -> str:
+    """Return a short text about a JSON value for an error message."""
+    return f"a {type(value).__name__}" if isinstance(value, (dict, list)) else repr(value)[:60]
+
+
 def _refuse(constant: str) -> NoReturn:
     raise Malformed(f"{constant} is not a JSON number")
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 
+TOO_LARGE = 2.0**128 - 2.0**103  # the smallest number that is infinite as float32
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?")
 
 
@@ -96,8 +97,6 @@ def float32_of(text: str, what: str) -> np.float32:
 
 def finite_float32(number: float, what: str) -> np.float32:
     """Return the number as float32. Raises Malformed if it is not finite."""
-    with np.errstate(over="ignore"):
-        value = np.float32(number)
-    if not np.isfinite(value):
-        raise Malformed(f"{what} is {number}, not a finite float32")
-    return value
+    if not abs(number) < TOO_LARGE:
+        raise Malformed(f"{what} is outside of the range of float32, or not a number")
+    return np.float32(number)

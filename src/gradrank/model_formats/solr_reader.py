@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.model_formats.format import Reader
+from gradrank.model_formats.read_json import shown
 from gradrank.model_formats.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32, float32_of
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -75,7 +76,7 @@ class SolrReader(Reader):
         if isinstance(entry, list) and len(entry) == 1:
             entry = entry[0]
         entry = _of_type(entry, dict, "the model")
-        kind = str(entry.get("class"))
+        kind = _of_type(entry.get("class"), str, "the class")
         features = [
             _of_type(feature, dict, "a feature") for feature in _of_type(entry.get("features"), list, "features")
         ]
@@ -109,7 +110,7 @@ class SolrReader(Reader):
 
 def _of_type(value: Any, kind: type, what: str) -> Any:
     if not isinstance(value, kind):
-        raise Malformed(f"{what} is {str(value)[:60]!r}, not of the JSON type of a {kind.__name__}")
+        raise Malformed(f"{what} is {shown(value)}, not a {kind.__name__}")
     return value
 
 
@@ -118,7 +119,7 @@ def _float32(value: Any, what: str) -> np.float32:
     if isinstance(value, str):
         return np.float32(np.inf) if value == "Infinity" else float32_of(value.strip(), what)
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise Malformed(f"{what} is {str(value)[:60]!r}, not a number")
+        raise Malformed(f"{what} is {shown(value)}, not a number")
     return finite_float32(value, what)
 
 
@@ -126,7 +127,8 @@ def _normalizer(norm: Any) -> tuple[np.float32, np.float32]:
     """Return a and b of the normalizer (x - a) / b."""
     if norm is None:
         return np.float32(0.0), np.float32(1.0)
-    kind = str(_of_type(norm, dict, "norm").get("class")).removeprefix(f"{PACKAGE}.norm.")
+    kind = _of_type(_of_type(norm, dict, "norm").get("class"), str, "the class of a normalizer")
+    kind = kind.removeprefix(f"{PACKAGE}.norm.")
     params = _of_type(norm.get("params") or {}, dict, "the params of a normalizer")
     if kind == "IdentityNormalizer":
         return np.float32(0.0), np.float32(1.0)
@@ -162,8 +164,8 @@ def _read_net(params: dict[str, Any], width: int) -> _Net:
         )
         if len(rows) != len(bias) or not rows or any(len(row) != width for row in rows):
             raise Malformed(f"layer {len(layers)} does not have one row of {width} numbers per bias")
-        if (activation := layer.get("activation")) not in ACTIVATIONS:
-            raise Malformed(f"unknown activation {str(activation)[:60]!r}")
+        if (activation := _of_type(layer.get("activation"), str, "activation")) not in ACTIVATIONS:
+            raise Malformed(f"unknown activation {shown(activation)}")
         matrix = np.array([[_float32(number, "a number of a matrix") for number in row] for row in rows], np.float32)
         layers.append((matrix, bias, activation))
         width = len(rows)

@@ -92,7 +92,7 @@ class _Linear:
     weights: np.ndarray
 
     def scores(self, features: np.ndarray) -> np.ndarray:
-        total = np.full(len(features), self.intercept)
+        total = np.full(len(features), self.intercept, np.float64)
         for feature, weight in zip(self.features, self.weights, strict=True):
             total += weight * features[:, feature].astype(np.float64)
         return total
@@ -236,4 +236,4 @@ def _parse_linear(body: str, has_intercept: bool) -> _Linear:
             weights[feature] = number
     if len(intercept) != has_intercept or not weights:
         raise Malformed("no weights" if not weights else "a linear regression without exactly one constant 0:")
-    return _Linear(sum(intercept), np.array([*weights]), np.array([*weights.values()]))
+    return _Linear(sum(intercept, 0.0), np.array([*weights]), np.array([*weights.values()]))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible, Reader
-from gradrank.model_formats.read_json import parsed_json
+from gradrank.model_formats.read_json import parsed_json, shown
 from gradrank.model_formats.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32
 from gradrank.model_formats.tree_nodes import check_depth, folded
 from gradrank.model_formats.writable_forms import LARGEST, document_normaliser, float32_trees, shortest, trees_of
@@ -91,8 +91,8 @@ class XGBoostJsonReader(Reader):
                 raise Malformed(f"unknown keys {sorted(unknown)}")
             objective, zero = dump.get("objective", objective), dump.get("missing_as_zero", False)
             trees = dump.get("splits")
-        if objective not in UNCHANGED | LOGISTIC:
-            raise Malformed(f"the objective is {objective!r}, which the plug-ins do not read")
+        if not isinstance(objective, str) or objective not in UNCHANGED | LOGISTIC:
+            raise Malformed(f"the objective is {shown(objective)}, which the plug-ins do not read")
         if not isinstance(trees, list) or not trees or not isinstance(zero, bool):
             raise Malformed("not a list of trees, and not an object with a list of trees `splits`")
         columns: dict[str, int] = {}
@@ -118,21 +118,21 @@ class XGBoostJsonReader(Reader):
 
 def _parse_node(node: Any, columns: dict[str, int]) -> ReadLeaf | ReadSplit:
     if not isinstance(node, dict):
-        raise Malformed(f"a node is {str(node)[:60]!r}, not an object")
+        raise Malformed(f"a node is {shown(node)}, not an object")
     if "leaf" in node:
         return ReadLeaf(_float32(node, "leaf"))
     if unknown := node.keys() - SPLIT_KEYS:
         raise Malformed(f"unknown keys {sorted(unknown)} of a node")
     for key in ("nodeid", "depth", "yes", "no"):
         if type(node.get(key)) is not int:
-            raise Malformed(f"a node has the {key} {node.get(key)!r}, not an integer")
+            raise Malformed(f"the {key} of a node is {shown(node.get(key))}, not an integer")
     children, name = node.get("children"), node.get("split")
     if not isinstance(name, str):
         raise Malformed(f"node {node['nodeid']} has no name of a feature in `split`")
     if not isinstance(children, list) or [_id(child) for child in children] != [node["yes"], node["no"]]:
         raise Malformed(f"the children of node {node['nodeid']} are not those of `yes` and `no`")
     if (missing := node.get("missing", node["no"])) not in (node["yes"], node["no"]):
-        raise Malformed(f"`missing` of node {node['nodeid']} is {missing!r}, not one of its children")
+        raise Malformed(f"`missing` of node {node['nodeid']} is {shown(missing)}, not one of its children")
     column = columns.setdefault(name, len(columns))
     return ReadSplit(column, _float32(node, "split_condition"), *children, missing_left=missing == node["yes"])
 
@@ -143,5 +143,5 @@ def _id(child: Any) -> Any:
 
 def _float32(node: dict, key: str) -> np.float32:
     if not isinstance(number := node.get(key), (int, float)) or isinstance(number, bool):
-        raise Malformed(f"{key} is {str(number)[:60]!r}, not a number")
+        raise Malformed(f"{key} is {shown(number)}, not a number")
     return finite_float32(number, key)
