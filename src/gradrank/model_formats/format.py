@@ -1,8 +1,8 @@
 """The interface of a model format.
 
-A format is one file in gradrank/model_formats/formats/. The file defines one subclass of ModelFormat, which writes a
-model, and one subclass of Reader, which computes scores from a written file alone. No other file mentions the format.
-Commands import all format files, so these files import only cheap modules at the top.
+A format is one file in gradrank/model_formats/formats/. The file has the name of the format. It defines one subclass of
+ModelFormat, which writes a model, and one subclass of Reader, which computes scores from a written file alone. No other
+file mentions the format. Format files import the packages of other projects in their functions.
 """
 
 from abc import ABC, abstractmethod
@@ -40,7 +40,7 @@ class ExportedModel:
     takes_missing
         True if a feature may be missing (NaN).
     folder
-        The folder model/ of the trained fold, for formats that copy stored files; None if there is none.
+        The folder in which `Model.save` stored the model, for formats that copy stored files; None if there is none.
     """
 
     form: ScoringForm
@@ -48,6 +48,17 @@ class ExportedModel:
     normaliser: Normaliser | None = None
     takes_missing: bool = False
     folder: Path | None = None
+
+    def normaliser_of_documents(self) -> Normaliser | None:
+        """Return the normaliser for a format whose scores depend on one document.
+
+        Raises NotExpressible if the features are normalised within each query.
+        """
+        if self.normaliser is not None and self.normaliser.method == "query":
+            raise NotExpressible(
+                "the features are normalised within each query, and the format scores one document at a time"
+            )
+        return self.normaliser
 
 
 class Reader(ABC):
@@ -67,11 +78,11 @@ class Reader(ABC):
 
 
 class ModelFormat(ABC):
-    """A file format for trained models of another program.
+    """A file format for trained models.
 
-    name: the name for `gradrank export-model --to`. summary: one line about the format. tolerance: the largest allowed
-    difference of a score, relative to the larger of 1 and the largest absolute score of the checked data.
-    extension: the usual suffix of a file, such as ".json".
+    name: the name for `gradrank export-model --to`, which is also the name of the file. summary: one line about the
+    format. tolerance: the largest allowed difference of a score, relative to the larger of 1 and the largest absolute
+    score of the checked data. extension: the usual suffix of a file, such as ".json".
     """
 
     name: ClassVar[str]
@@ -81,10 +92,10 @@ class ModelFormat(ABC):
 
     @abstractmethod
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
-        """Write the model to `out` and return all written files, the one that `read` takes first.
+        """Write the model to `out` and return all written files, in the folder of `out`. `read` takes the first one.
 
-        The directory of `out` exists. The caller writes to a temporary name and renames, so `write` need not be
-        atomic. Raises NotExpressible, before it writes, if the format cannot express the model.
+        The folder of `out` is a new one that the caller moves, so `write` need not be atomic. Raises NotExpressible,
+        before it writes, if the format cannot express the model.
         """
 
     @abstractmethod

@@ -1,1 +1,1 @@
-"""The model formats, one file per format."""
+"""The model formats, one file per format. gradrank.model_formats.lookup finds them by name."""

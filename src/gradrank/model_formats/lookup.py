@@ -1,0 +1,32 @@
+"""Lookup of model formats by name. Each format is one file in formats/. There is no other list of formats."""
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from gradrank.base.errors import GradrankError, unknown
+from gradrank.model_formats import formats
+
+if TYPE_CHECKING:
+    from gradrank.model_formats.format import ModelFormat
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats in alphabetical order, without importing them."""
+    return sorted(info.name for info in pkgutil.iter_modules(formats.__path__))
+
+
+def find_format(name: str) -> "ModelFormat":
+    """Return the format `name`, which is the class with this name in the file of this name.
+
+    Raises GradrankError if there is no such format. The error suggests the most similar name.
+    """
+    from gradrank.model_formats.format import ModelFormat  # not at the top, because the command line lists the formats
+
+    if name not in format_names():
+        raise GradrankError(unknown("format", name, format_names()))
+    module = importlib.import_module(f"{formats.__name__}.{name}")
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, ModelFormat) and value.__module__ == module.__name__:
+            return value()
+    raise GradrankError(f"{module.__file__}: no subclass of ModelFormat. Fix: define the format in this file")
