@@ -1,6 +1,7 @@
 """Explanations of the order of two documents: contributions of the features to the difference of their scores."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,8 @@ class PairExplanation(Result):
     features: the d names of the features. values: (2, d) features of the documents, before normalisation.
     contributions: (d,) contributions, whose sum is the difference of the scores. errors: (d,) standard errors; 0 if the
     method is exact. scores: the scores of the two documents. model: name of the model. method: name of the method.
-    documents: names of the two documents, such as their ids. query: name of the query; may be empty.
+    documents: names of the two documents. naming: description of these names, such as "document ids". query: id of the
+    query; may be empty.
     """
 
     features: list[str]
@@ -39,6 +41,7 @@ class PairExplanation(Result):
     model: str
     method: str
     documents: tuple[str, str]
+    naming: str
     query: str = ""
 
     @property
@@ -85,7 +88,8 @@ class PairExplanation(Result):
                 [f"{len(rest)} others", "", "", number(float(rest["contribution"].to_numpy().sum()), "+.4f"), ""]
             )
         lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f"), ""])
-        return [section(caption, ["feature", a, b, "contribution", "error"], 1, lines, "explanation")]
+        note = f"{a} and {b} are {self.naming}."
+        return [section(caption, ["feature", a, b, "contribution", "error"], 1, lines, "explanation", note)]
 
 
 def _shown(row: dict[str, float]) -> list[str]:
@@ -120,8 +124,28 @@ def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: in
         (a, b),
         fold.model.name,
         method,
-        (f"row {first}", f"row {second}"),
+        (str(first), str(second)),
+        "row numbers of the query, from 0",
     )
+
+
+def explain_documents(
+    fold: TrainedFold,
+    features: np.ndarray,
+    names: Sequence[str],
+    naming: str,
+    query: str,
+    pair: tuple[int, int] | None = None,
+    seed: int = 0,
+) -> PairExplanation:
+    """Return the result of `explain_pair` with the names of the documents and the query.
+
+    names: the n names of the documents. naming, query: see PairExplanation. pair: row numbers of the two documents in
+    `features`; None for the first two documents of the ranking. Raises the errors of `explain_pair` and `best_two`.
+    """
+    first, second = best_two(fold, features) if pair is None else pair
+    found = explain_pair(fold, features, first, second, seed=seed)
+    return replace(found, documents=(names[first], names[second]), naming=naming, query=query)
 
 
 def _contributions(pair: Pair, difference: float, seed: int) -> tuple[np.ndarray, np.ndarray, str]:
