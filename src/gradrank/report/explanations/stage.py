@@ -22,7 +22,7 @@ from gradrank.base.stamps import SCHEMA, write_sealed
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.explanations.importance import importance
-from gradrank.evaluation.explanations.pair import explain_pair
+from gradrank.evaluation.explanations.pairs import explain_pair
 from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.ranking import Ranking
