@@ -5,7 +5,7 @@
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
     <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
     <dataset>/printed.json              the means that the last report printed; belongs to no stamp
-    <dataset>/explanations.json         what the best methods learned, if `run.explanations` is true; has its own checksum
+    <dataset>/explanations.json         what the best methods learned; contains its own checksum
     <dataset>/<method>/                 per_query.parquet, evaluation.json
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 

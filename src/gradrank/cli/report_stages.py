@@ -24,8 +24,7 @@ commands = typer.Typer()
 
 
 @commands.command(
-    rich_help_panel=STAGES,
-    epilog=example("gradrank explanations results/mq2007 --data data/parquet/mq2007 --seed 1"),
+    rich_help_panel=STAGES, epilog=example("gradrank explanations results/mq2007 --data data/parquet/mq2007 --seed 1")
 )
 def explanations(
     folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>, with a summary.")],

@@ -218,7 +218,9 @@ class Plan:
 
     def explained_files(self, dataset: str) -> list[str]:
         """Return the stamp and the model of every fold of the first seed, for the methods of a data set."""
-        folds = [f"results/{dataset}/{model}/fold{fold}" for model in self.models(dataset) for fold in self.folds(dataset)]
+        folds = [
+            f"results/{dataset}/{model}/fold{fold}" for model in self.models(dataset) for fold in self.folds(dataset)
+        ]
         return [f"{folder}/{name}" for folder in folds for name in ("spec.json", "model")]
 
     def explanations(self, datasets: Iterable[str]) -> list[str]:
@@ -248,8 +250,8 @@ class Plan:
     def dataset_files(self, dataset: str) -> list[str]:
         """Return every file of a data set, from the stored data to its provenance.json."""
         files = self.method_files(dataset, self.models(dataset))
-        files += (f"results/{dataset}/{name}" for name in SUMMARY_FILES)
-        return files + self.explanations([dataset])
+        summary = (f"results/{dataset}/{name}" for name in SUMMARY_FILES)
+        return [*files, *summary, *self.explanations([dataset])]
 
     def study_files(self, study: str) -> list[str]:
         """Return every file of a study, including its provenance.json, and every file of the methods on its page."""

@@ -67,7 +67,7 @@ def opposed_pair(
         if not is_opposed.any():
             continue
         gap = np.where(is_opposed, gains[high] - gains, -1.0)
-        distance = sum(np.abs(rank - rank[high]) for rank in ranks)
+        distance = np.abs(ranks[0] - ranks[0][high]) + np.abs(ranks[1] - ranks[1][high])
         low = int(np.lexsort((-np.arange(len(gains)), distance, gap))[-1])
         if (gap[low], distance[low]) > best:
             best, found = (gap[low], distance[low]), (high, low)

@@ -51,5 +51,6 @@ def kendall_tau(first: Sequence[FeatureImportance], second: Sequence[FeatureImpo
     from scipy.stats import kendalltau
 
     drops = {row["feature"]: row["drop"] for row in second}
-    tau = float(kendalltau([row["drop"] for row in first], [drops[row["feature"]] for row in first]).statistic)
+    test = kendalltau([row["drop"] for row in first], [drops[row["feature"]] for row in first])
+    tau = float(test.statistic)  # pyright: ignore[reportAttributeAccessIssue] (not in scipy's stub)
     return None if is_missing(tau) else tau

@@ -27,10 +27,11 @@ from gradrank.evaluation.judgements import Judgements, read_judgements
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
 from gradrank.evaluation.ranking import Ranking
 from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.contents import read_dataset
 from gradrank.report.explanations.choice import choose_methods, choose_opponents, most_different, opposed_pair
 from gradrank.report.explanations.importances import kendall_tau, over_folds
-from gradrank.report.standings import Standing, standings
+from gradrank.report.standings import standings
 from gradrank.training.trained_fold import TrainedFold
 
 REPEATS = 5  # permutations per feature
@@ -56,7 +57,9 @@ class Inputs:
         folder = self.dataset.method(method).fold(number)
         fold = TrainedFold.load(folder.folder)
         if fold.spec.get("data_sha256") != self.stored.source_sha256:
-            raise GradrankError(f"{folder.spec_path}: trained on other data than {self.stored.path}. Fix: train it again")
+            raise GradrankError(
+                f"{folder.spec_path}: trained on other data than {self.stored.path}. Fix: train it again"
+            )
         return fold
 
     def values(self, method: str) -> tuple[QueryValues, np.ndarray]:
@@ -92,7 +95,12 @@ def explanations(folder: Path, data: Path, convention: str, seed: int, code: str
         "convention": convention,
         "repeats": REPEATS,
         "seed": seed,
-        "methods": [_method(row) | {"importance": importances[row.model]} for row in methods],
+        "has_several_seeds": any(seeds_of(dataset.method(row.model)) for row in methods),
+        "methods": [
+            {"model": row.model, "family": row.family, "mean": row.mean}
+            | {"is_worse": None if reported.better is None else row.is_worse, "importance": importances[row.model]}
+            for row in methods
+        ],
         "agreement": [
             {"first": a, "second": b, "tau": kendall_tau(importances[a], importances[b])}
             for a, b in combinations(importances, 2)
@@ -105,10 +113,6 @@ def explanations(folder: Path, data: Path, convention: str, seed: int, code: str
         "processor": form(),
     }
     write_sealed(dataset.explanations_path, values)
-
-
-def _method(row: Standing) -> dict[str, Any]:
-    return {"model": row.model, "family": row.family, "mean": row.mean, "is_worse": row.is_worse}
 
 
 def _importances(inputs: Inputs, methods: Sequence[str]) -> dict[str, list[Any]]:

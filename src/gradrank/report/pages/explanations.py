@@ -1,4 +1,4 @@
-"""One page per data set that has an explanations.json: important features, and pairs that two methods order differently.
+"""One page per data set with an explanations.json: important features, and pairs that two methods order differently.
 
 The stage `gradrank.report.explanations.stage` writes the file.
 """
@@ -11,13 +11,13 @@ from gradrank.base.numbers import number
 from gradrank.report.contents import Contents, ReportedDataset
 from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.feature_rows import FeaturePlot, Measured, interval_rows, signed_bars
-from gradrank.report.standings import listed
 
 MOST_FEATURES = 12  # features in the plot of the importances
 MOST_BARS = 8  # features with bars of their own per pair of documents
 TOP = 5  # most important features per method that the sentence compares
 # Least values of Kendall's tau for each wording.
-WORDS = ((0.7, "largely agree"), (0.4, "partly agree"), (0.1, "hardly agree"), (-1.0, "do not agree"))
+WORDS = ((0.6, "agree well"), (0.3, "agree in part"), (0.1, "agree little"), (-1.0, "do not agree"))
+MOST_NAMED = 3  # features that the text names per document
 A, B = "A", "B"  # the two documents of a pair: A has the higher grade
 
 
@@ -82,10 +82,14 @@ def choice_sentence(found: Mapping[str, Any]) -> str:
     is_other_family = other["family"] != methods[0]["family"]
     second = "the best method of another family" if is_other_family else "the second best method"
     worse = ", which is significantly worse" if other["is_worse"] else ""
-    rest = [method["model"] for method in methods if method["model"] not in opponents]
-    further = f" It also explains {listed(rest)}, which are not significantly worse than `{best}`." if rest else ""
-    further = further.replace("which are", "which is") if len(rest) == 1 else further
-    return f"The page explains the best method, `{best}`, and {second}, `{other['model']}`{worse}.{further}"
+    text = f"The page explains the best method, `{best}`, and {second}, `{other['model']}`{worse}."
+    rest = [method for method in methods if method["model"] not in opponents]
+    if not rest:
+        return text
+    verb = "is" if len(rest) == 1 else "are"
+    is_tested = rest[0]["is_worse"] is not None
+    reason = f"which {verb} not significantly worse than `{best}`" if is_tested else f"which {verb} next in the mean"
+    return f"{text} It also explains {names([method['model'] for method in rest])}, {reason}."
 
 
 def agreement_sentence(found: Mapping[str, Any]) -> str:
@@ -102,19 +106,26 @@ def agreement_sentence(found: Mapping[str, Any]) -> str:
     if tau is None:
         return f"`{first}` and `{second}` cannot be compared, because one of them finds all features equally important."
     words = next(words for least, words in WORDS if tau >= least)
-    text = f"`{first}` and `{second}` {words} on the importance of the {count} features: Kendall's tau is {number(tau, '.2f')}."
-    top = {method: ranked[method][:TOP] for method in (first, second)}
-    shared = [feature for feature in top[first] if feature in top[second]]
-    clauses = [f"both have {names(shared)}"] if shared else ["they have none in common"]
-    clauses += (
-        f"only `{method}` has {names(alone)}" for method in top if (alone := [f for f in top[method] if f not in shared])
-    )
-    return f"{text} Among their {min(TOP, count)} most important features, {', '.join(clauses)}."
+    text = f"`{first}` and `{second}` {words} on the importance of the {count} features: "
+    text += f"Kendall's tau is {number(tau, '.2f')}."
+    return f"{text} {_compare_top({method: ranked[method][:TOP] for method in (first, second)})}"
 
 
-def names(features: Sequence[str]) -> str:
-    """Return the names of features as text: "`a`, `b` and `c`"."""
-    quoted = [f"`{feature}`" for feature in features]
+def _compare_top(top: Mapping[str, Sequence[str]]) -> str:
+    """Return a sentence on the most important features of two methods. top: dict from method to its features."""
+    first, second = top.values()
+    shared = [feature for feature in first if feature in second]
+    if len(shared) == len(first):
+        return f"Both have the same {len(first)} most important features: {names(shared)}."
+    alone = {method: [feature for feature in own if feature not in shared] for method, own in top.items()}
+    clauses = [f"both have {names(shared)}"] if shared else []
+    clauses += [f"only `{method}` has {names(own)}" for method, own in alone.items()]
+    return f"Among their {len(first)} most important features, {', '.join(clauses)}."
+
+
+def names(listed: Sequence[str]) -> str:
+    """Return names as text: "`a`, `b` and `c`"."""
+    quoted = [f"`{name}`" for name in listed]
     return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 
@@ -141,9 +152,13 @@ class ExplainedPair:
         return cls(
             fold=pair["fold"],
             query=pair["query"],
-            documents=[{"letter": letter} | document for letter, document in zip((A, B), pair["documents"], strict=True)],
+            documents=[
+                {"letter": letter} | document for letter, document in zip((A, B), pair["documents"], strict=True)
+            ],
             methods=methods,
-            reading=[_reading(method, of_method, pair["size"]) for method, of_method in zip(methods, shares, strict=True)],
+            reading=[
+                _reading(method, of_method, pair["size"]) for method, of_method in zip(methods, shares, strict=True)
+            ],
             plot=signed_bars([method["model"] for method in methods], _bars(shares)),
             rows=list(_rows(methods)),
         )
@@ -166,19 +181,18 @@ def _bars(shares: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
 
 
 def _reading(method: Mapping[str, Any], shares: Mapping[str, float], size: int) -> str:
-    """Return a sentence on the ranks of the two documents, and on the features that decide."""
-    model, (rank_a, rank_b) = method["model"], method["ranks"]
-    above, sign = (A, 1) if rank_a < rank_b else (B, -1)
+    """Return sentences on the ranks of the two documents, and on the features that decide."""
+    rank_a, rank_b = method["ranks"]
+    above, below, sign = (A, B, 1) if rank_a < rank_b else (B, A, -1)
     ordered = sorted(shares, key=lambda feature: -sign * shares[feature])
-    deciding = [feature for feature in ordered[:3] if sign * shares[feature] > 0]
-    against = [feature for feature in ordered[::-1][:2] if sign * shares[feature] < 0]
-    text = f"`{model}` ranks {A} at {rank_a} and {B} at {rank_b} of {size} documents."
-    if not deciding:
-        return text
-    below = B if above == A else A
-    verb = "speaks" if len(deciding) == 1 else "speak"
-    text += f" For {above} {verb} mainly {_with_shares(deciding, shares)}"
-    return f"{text}, for {below} mainly {_with_shares(against, shares)}." if against else f"{text}."
+    deciding = [feature for feature in ordered[:MOST_NAMED] if sign * shares[feature] > 0]
+    against = [feature for feature in ordered[::-1][:MOST_NAMED] if sign * shares[feature] < 0]
+    sentences = [f"`{method['model']}` puts A at rank {rank_a} and B at rank {rank_b} of {size} documents."]
+    for document, features in ((above, deciding), (below, against)):
+        if features:
+            verb = "favours" if len(features) == 1 else "favour"
+            sentences.append(f"{_with_shares(features, shares)} {verb} {document} most.")
+    return " ".join(sentences)
 
 
 def _with_shares(features: Sequence[str], shares: Mapping[str, float]) -> str:
@@ -190,6 +204,8 @@ def _rows(methods: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the values of each feature in the two documents and its contributions, in the order of the first method."""
     others = [{row["feature"]: row for row in method["contributions"]} for method in methods]
     for row in methods[0]["contributions"]:
-        cells = [(of_method[row["feature"]]["contribution"], of_method[row["feature"]]["error"]) for of_method in others]
+        cells = [
+            (of_method[row["feature"]]["contribution"], of_method[row["feature"]]["error"]) for of_method in others
+        ]
         if row["a"] != row["b"] or any(contribution for contribution, _ in cells):
             yield {"feature": row["feature"], "values": (row["a"], row["b"]), "contributions": cells}

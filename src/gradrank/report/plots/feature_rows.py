@@ -7,11 +7,12 @@ from markupsafe import Markup
 
 from gradrank.base.numbers import number
 from gradrank.report.plots import svg
-from gradrank.report.plots.strips import bar, percent, strip, vertical_line
+from gradrank.report.plots.strips import STEPS, bar, percent, strip, vertical_line
 
 LINE, MARGIN = 12, 4  # height of the line of one method; margin above and below the lines of a row
 NAMES, PLOT = 200, 480  # column widths in the drawing `stacked`
 AXIS = 16
+PERCENT_STEPS = 8  # the most intervals between the ticks of an axis of percentages
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def interval_rows(methods: Sequence[str], rows: dict[str, list[Measured]]) -> Fe
             parts.append(svg.element("circle", title, cx=percent(scale, value.value), cy=y, r=3.5, class_=style))
         label = f"{feature}: " + "; ".join(map(_described, methods, values))
         drawings.append(FeatureRow(feature, strip(scale, parts, label, height=height)))
-    return FeaturePlot([*methods], drawings, _axis(scale, scale.ticks(5)), height)
+    return FeaturePlot([*methods], drawings, _axis(scale, scale.ticks(STEPS)), height)
 
 
 def _described(method: str, value: Measured) -> str:
@@ -98,7 +99,8 @@ def signed_bars(methods: Sequence[str], rows: dict[str, list[float]]) -> Feature
         parts = [_signed_bar(scale, value, place) for place, value in enumerate(values)]
         texts = (f"{method} {number(value, '+.0f')}%" for method, value in zip(methods, values, strict=True))
         parts = [*parts, vertical_line(scale, 0, "zero", height=height)]
-        drawings.append(FeatureRow(feature, strip(scale, parts, f"{feature}: {'; '.join(texts)}", height=height)))
+        label = f"{feature}: {'; '.join(texts)}"
+        drawings.append(FeatureRow(feature, strip(scale, parts, label, height=height, steps=PERCENT_STEPS)))
     return FeaturePlot([*methods], drawings, _axis(scale, _percentages(scale)), height)
 
 
@@ -109,7 +111,7 @@ def _signed_bar(scale: svg.Scale, value: float, place: int) -> Markup:
 
 
 def _percentages(scale: svg.Scale) -> Iterator[tuple[float, str]]:
-    for value, _ in scale.ticks(5):
+    for value, _ in scale.ticks(PERCENT_STEPS):
         yield value, f"{number(value, '+.0f')}%" if round(value, 6) else "0"
 
 
