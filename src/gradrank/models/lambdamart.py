@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradrank.training.model import param, register
+from gradrank.training.scoring_form import TreesForm
 from gradrank.training.search_space import Choice
 from gradrank.training.solvers.boosting import LIGHTGBM, TREES, BoostedTrees, BoostingParams
 
@@ -97,3 +98,9 @@ class XENDCG(BoostedTrees[XENDCGParams]):
     @classmethod
     def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
         return np.mean(outputs, axis=0)
+
+    @classmethod
+    def combine_forms(cls, forms: list[list[TreesForm]]) -> TreesForm:
+        from gradrank.training.solvers.tree_forms import mean_form
+
+        return mean_form([form for (form,) in forms])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradrank.training.model import param, register
+from gradrank.training.scoring_form import Combined, TreesForm
 from gradrank.training.search_space import Choice
 from gradrank.training.solvers.boosting import TREES, BoostedTrees, BoostingParams
 
@@ -39,3 +40,9 @@ class McRank(BoostedTrees[McRankParams]):
         if outputs[0].ndim == 2:
             return np.einsum("nk,k->n", outputs[0], np.arange(outputs[0].shape[1], dtype=np.float64))
         return np.sum(outputs, axis=0)
+
+    @classmethod
+    def combine_forms(cls, forms: list[list[TreesForm]]) -> Combined:
+        if len(forms[0]) > 1:
+            return Combined(tuple(forms[0]), np.arange(len(forms[0]), dtype=np.float64), "softmax")
+        return Combined(tuple(form for (form,) in forms), np.ones(len(forms)), "logistic")

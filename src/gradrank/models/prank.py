@@ -25,6 +25,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import LinearForm, QuadraticForm, ScoringForm
 from gradrank.training.search_space import LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
@@ -98,9 +99,14 @@ class PRank(Model[P]):
         return scale
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from gradrank.training.solvers.perceptron import form_scores
+        from gradrank.training.solvers.perceptron import quadratic_scores
 
-        return form_scores(features, self.unit, self.weights)
+        return quadratic_scores(features, self.unit, self.weights)
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        if len(self.weights) == 1:
+            return LinearForm(self.weights[0, 1:] * self.unit, float(self.weights[0, 0]))
+        return QuadraticForm(self.weights, self.unit)
 
     def save(self, folder: Path) -> None:
         from safetensors.numpy import save

@@ -10,6 +10,7 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import LinearForm
 from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
 
@@ -67,6 +68,9 @@ class Regression(Model[P]):
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
         return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
+
+    def scoring_form(self, features: int) -> LinearForm:
+        return LinearForm(self.weights)
 
     def save(self, folder: Path) -> None:
         write_json(folder / "regression.json", {"l2": self.l2, "weights": self.weights.tolist()})

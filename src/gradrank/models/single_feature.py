@@ -9,6 +9,7 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import LinearForm
 from gradrank.training.selection import CRITERION
 
 
@@ -46,6 +47,11 @@ class SingleFeature(Model[SingleFeatureParams]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.sign * features[:, self.feature].astype(np.float64)
+
+    def scoring_form(self, features: int) -> LinearForm:
+        weights = np.zeros(features)
+        weights[self.feature] = self.sign
+        return LinearForm(weights)
 
     def save(self, folder: Path) -> None:
         write_json(folder / "single_feature.json", {"feature": self.feature, "sign": self.sign})

@@ -12,17 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
+from gradrank.training.scoring_form import NoScoringForm, ScoringForm
 from gradrank.training.search_space import Dimension
-
-if TYPE_CHECKING:
-    from gradrank.training.scoring_form import ScoringForm
 
 
 class ModelParams(BaseModel):
@@ -117,14 +115,12 @@ class Model(ABC, Generic[P]):
         `scores_whole_queries` is True use the offsets.
         """
 
-    def scoring_form(self, features: int) -> "ScoringForm":
+    def scoring_form(self, features: int) -> ScoringForm:
         """Return the formula of the scores, for export to other programs and for explanations.
 
         features: the number of features d. Raises NoScoringForm, a GradrankError, if the scores cannot be written as
         one of the forms in gradrank.training.scoring_form. A model that does not override this method has no form.
         """
-        from gradrank.training.scoring_form import NoScoringForm
-
         raise NoScoringForm(f"the class {type(self).__name__} does not define scoring_form")
 
     @abstractmethod

@@ -6,14 +6,13 @@ for (n, d) float32 features after the normalisation of the data set.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 
 if TYPE_CHECKING:
-    from gradrank.models.ranknet_kernel.nystroem import Kernel
     from gradrank.training.nets.attention_net import AttentionNet
     from gradrank.training.nets.net import Net
 
@@ -91,6 +90,11 @@ class NetForm:
 
     net: "Net"
 
+    @property
+    def outputs(self) -> int:
+        """The number K of outputs."""
+        return len(self.net.biases[-1])
+
 
 @dataclass(frozen=True)
 class AttentionForm:
@@ -98,15 +102,37 @@ class AttentionForm:
 
     net: "AttentionNet"
 
+    @property
+    def outputs(self) -> int:
+        """The number K of outputs."""
+        return len(self.net.arrays["output.biases"])
+
+
+class Kernel(Protocol):
+    """A kernel k. `rbf` is exp(-gamma |x - z|^2), and `polynomial` is (1 + gamma x.z)^degree."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def gamma(self) -> float: ...
+
+    @property
+    def degree(self) -> int: ...
+
+    def expansion(self, x: np.ndarray, landmarks: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """Return the (n,) float64 sums sum_j a_j k(x_i, z_j) for (n, d) x, (m, d) landmarks z and (m,) a."""
+        ...
+
 
 @dataclass(frozen=True)
 class KernelForm:
-    """The score sum_j coefficients_j k((x - mean) / scale, landmark_j).
+    """The score sum_j coefficients_j k((x - mean) / scale, landmark_j). (x - mean) / scale is rounded to float32.
 
     kernel: the function k. landmarks: (m, d) standardised features. coefficients: (m,). mean, scale: (d,) float64.
     """
 
-    kernel: "Kernel"
+    kernel: Kernel
     landmarks: np.ndarray
     coefficients: np.ndarray
     mean: np.ndarray

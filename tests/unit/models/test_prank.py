@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from gradrank.models.prank import PRank, PRankKernel, PRankQuadratic, until_unchanged
 from gradrank.training.best_of import Candidate
-from gradrank.training.solvers.perceptron import form_scores, prank_epoch
+from gradrank.training.solvers.perceptron import prank_epoch, quadratic_scores
 
 MACHINES = [PRank, PRankQuadratic, PRankKernel]
 every_machine = pytest.mark.parametrize("cls", MACHINES)
@@ -69,7 +69,7 @@ def test_each_machine_is_the_dual_perceptron_with_its_kernel(cls, stream):
         gram = inner + (inner**2 + (x**2) @ (x**2).T) / 2
     scores, b, errors = by_definition(gram, grades, levels, rows)
     weights, thresholds, found = run(cls, x, grades, levels, rows)
-    np.testing.assert_array_equal(form_scores(x, np.ones(x.shape[1]), weights), scores)
+    np.testing.assert_array_equal(quadratic_scores(x, np.ones(x.shape[1]), weights), scores)
     np.testing.assert_array_equal(thresholds, b)
     assert found == errors
 
@@ -81,7 +81,7 @@ def test_the_output_of_an_independent_implementation():
     x, y = load_diabetes(return_X_y=True)
     values, grades = np.unique(np.round(y, -2), return_inverse=True)
     weights, b, _ = run(PRank, x, grades, len(values), np.tile(np.arange(len(x)), 10))
-    predicted = (form_scores(x, np.ones(x.shape[1]), weights)[:, None] >= b).sum(axis=1)
+    predicted = (quadratic_scores(x, np.ones(x.shape[1]), weights)[:, None] >= b).sum(axis=1)
     assert np.abs(values[predicted] - values[grades]).mean() == pytest.approx(41.86, abs=0.005)
 
 

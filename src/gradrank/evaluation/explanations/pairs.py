@@ -8,12 +8,15 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import NONE, number
 from gradrank.data.order import order
-from gradrank.evaluation.explanations.exchanged_scores import Pair
+from gradrank.evaluation.explanations.exact_shapley import exact_shapley
+from gradrank.evaluation.explanations.exchanged_scores import Pair, normalised
 from gradrank.evaluation.explanations.sampled_shapley import sampled_shapley
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.training.scoring_form import NoScoringForm
 from gradrank.training.trained_fold import TrainedFold
 
 SHOWN = 12  # number of features that are printed
+TOLERANCE = 1e-5  # largest difference between a scoring form and the scores that counts as rounding, also relative
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -68,7 +71,8 @@ class PairExplanation(Result):
         of_query = f" of query {self.query}" if self.query else ""
         caption = (
             f"{self.model}, difference of the scores of documents {a} and {b}{of_query}: {number(self.scores[0])} - "
-            f"{number(self.scores[1])} = {number(self.difference, '+.4f')}. Contributions of the features: {self.method}"
+            f"{number(self.scores[1])} = {number(self.difference, '+.4f')}. Contributions of the "
+            f"features: {self.method}"
         )
         table = self.frame()
         lines = [
@@ -77,7 +81,9 @@ class PairExplanation(Result):
         ]
         rest = table.tail(-SHOWN)
         if len(rest):
-            lines.append([f"{len(rest)} others", "", "", number(rest["contribution"].sum(), "+.4f"), ""])
+            lines.append(
+                [f"{len(rest)} others", "", "", number(float(rest["contribution"].to_numpy().sum()), "+.4f"), ""]
+            )
         lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f"), ""])
         return [section(caption, ["feature", a, b, "contribution", "error"], 1, lines, "explanation")]
 
@@ -105,7 +111,7 @@ def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: in
     scores = fold.score(features, np.array([0, len(features)]))
     a, b = float(scores[first]), float(scores[second])
     pair = Pair(fold, features, first, second)
-    contributions, errors, permutations = sampled_shapley(pair, a - b, seed)
+    contributions, errors, method = _contributions(pair, a - b, seed)
     return PairExplanation(
         fold.schema.feature_names,
         features[[first, second]],
@@ -113,9 +119,41 @@ def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: in
         errors,
         (a, b),
         fold.model.name,
-        f"Shapley values, sampled with {permutations:,} permutations",
+        method,
         (f"row {first}", f"row {second}"),
     )
+
+
+def _contributions(pair: Pair, difference: float, seed: int) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return the (d,) contributions, their (d,) standard errors, and the name of the method."""
+    exact = _exact(pair, difference)
+    if exact is not None:
+        contributions, kind = exact
+        return contributions, np.zeros(len(contributions)), f"exact Shapley values ({kind})"
+    contributions, errors, permutations = sampled_shapley(pair, difference, seed)
+    return contributions, errors, f"Shapley values, sampled with {permutations:,} permutations"
+
+
+def _exact(pair: Pair, difference: float) -> tuple[np.ndarray, str] | None:
+    """Return the exact contributions and the kind of the model's scoring form; None if they are unknown.
+
+    Raises GradrankError if the form does not give the scores of the model.
+    """
+    fold = pair.fold
+    if fold.members:  # the scoring form would be a function of the scores of the members
+        return None
+    try:
+        form = fold.model.scoring_form(pair.features.shape[1])
+    except NoScoringForm:
+        return None
+    documents = normalised(fold, pair.features)
+    found = exact_shapley(form, documents[pair.rows], documents[pair.background])
+    if found is not None and not np.isclose(found[0].sum(), difference, rtol=TOLERANCE, atol=TOLERANCE):
+        raise GradrankError(
+            f"{fold.model.name}: `scoring_form` gives the difference {found[0].sum():g}, but `score` gives "
+            f"{difference:g}. Fix: correct scoring_form in the class {type(fold.model).__name__}"
+        )
+    return found
 
 
 def check_pair(rows: int, first: int, second: int) -> None:

@@ -22,7 +22,9 @@ def sampled_shapley(pair: Pair, difference: float, seed: int) -> tuple[np.ndarra
     """Return the (d,) contributions, their (d,) standard errors, and the number of permutations.
 
     difference: s(a) - s(b). seed: seed of the permutations. A feature that is equal in all documents of the query has
-    the contribution 0. The background documents are used equally often, as far as possible.
+    the contribution 0. Every background document is used equally often. If there are more background documents than
+    pairs of permutations, a random sample of them is used. The standard errors are those within the background
+    documents if each is used at least twice, and otherwise those of independent draws, which are too large.
     """
     width, varying = pair.features.shape[1], pair.varying
     contributions, errors = np.zeros(width), np.zeros(width)
@@ -32,20 +34,17 @@ def sampled_shapley(pair: Pair, difference: float, seed: int) -> tuple[np.ndarra
         return contributions, errors, 0
     per_pair = pair.scored_rows() * 2 * (count - 1)
     pairs = int(np.clip(SCORED_ROWS // per_pair, LEAST_PAIRS, MOST_PAIRS))
-    random, scorer = np.random.default_rng(seed), pair.scorer()
-    background = pair.background
-    rounds = -(-pairs // len(background))
-    others = np.concatenate([random.permutation(background) for _ in range(rounds)])[:pairs]
+    random, scorer, background = np.random.default_rng(seed), pair.scorer(), pair.background
+    uses = pairs // len(background)  # per background document
+    pairs = uses * len(background) if uses else pairs
+    others = np.tile(background, uses) if uses else random.permutation(background)[:pairs]
     changes = np.empty((pairs, count))
     step = max(1, BATCH_ROWS // per_pair)
     for start in range(0, pairs, step):
         rows = others[start : start + step]
         forward = np.stack([random.permutation(count) for _ in rows])
         orders = np.stack([forward, forward[:, ::-1]], axis=1).reshape(-1, count)
-        kept = np.zeros((len(orders), count - 1, width), dtype=bool)
-        for size in range(1, count):
-            kept[np.arange(len(orders))[:, None], size - 1, varying[orders[:, :size]]] = True
-        scores = scorer(kept.reshape(-1, width), np.repeat(rows, 2 * (count - 1)))
+        scores = scorer(_coalitions(orders, varying, width), np.repeat(rows, 2 * (count - 1)))
         values = np.zeros((len(orders), count + 1))
         values[:, 1:-1] = (scores[:, pair.first] - scores[:, pair.second]).reshape(len(orders), -1)
         values[:, -1] = difference
@@ -53,5 +52,23 @@ def sampled_shapley(pair: Pair, difference: float, seed: int) -> tuple[np.ndarra
         np.put_along_axis(joined, orders, np.diff(values, axis=1), axis=1)
         changes[start : start + step] = joined.reshape(-1, 2, count).mean(axis=1)
     contributions[varying] = changes.mean(axis=0)
-    errors[varying] = changes.std(axis=0, ddof=1) / np.sqrt(pairs)
+    errors[varying] = _errors(changes.reshape(uses, -1, count) if uses > 1 else changes[:, None])
     return contributions, errors, 2 * pairs
+
+
+def _coalitions(orders: np.ndarray, varying: np.ndarray, width: int) -> np.ndarray:
+    """Return (k * (p-1), d) booleans: the coalitions of the first 1, 2, ... p-1 features of each permutation.
+
+    orders: (k, p) permutations of the p numbers in `varying`.
+    """
+    permutations, count = orders.shape
+    kept = np.zeros((permutations, count - 1, width), dtype=bool)
+    for size in range(1, count):
+        kept[np.arange(permutations)[:, None], size - 1, varying[orders[:, :size]]] = True
+    return kept.reshape(-1, width)
+
+
+def _errors(changes: np.ndarray) -> np.ndarray:
+    """Return the (p,) standard errors of the means. changes: (n, s, p) values; n values in each of s strata."""
+    count, strata, _ = changes.shape
+    return np.sqrt(changes.var(axis=0, ddof=1).sum(axis=0) / count) / strata

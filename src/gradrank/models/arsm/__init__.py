@@ -20,6 +20,7 @@ from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.torch_training import rows_of
+from gradrank.training.scoring_form import Combined
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_grades_to_order
@@ -194,9 +195,19 @@ class ARSM(NetRanker[ARSMParams]):
         phi = self.net.outputs(features).astype(np.float64)
         if self.combination == "likeliest":
             return phi.argmax(axis=1) + 1.0
-        p, level = np.exp(phi - phi.max(axis=1, keepdims=True)), np.arange(1, phi.shape[1] + 1)
-        worth = {"level": level, "square": level**2, "upper_half": level > len(level) / 2}[self.combination]
-        return (p * worth).sum(axis=1) / p.sum(axis=1)
+        p = np.exp(phi - phi.max(axis=1, keepdims=True))
+        return (p * self._worth(phi.shape[1])).sum(axis=1) / p.sum(axis=1)
+
+    def _worth(self, levels: int) -> np.ndarray:
+        """Return the (C,) factors with which `combination` multiplies the probabilities of the levels."""
+        level = np.arange(1, levels + 1)
+        return {"level": level, "square": level**2, "upper_half": level > levels / 2}[self.combination]
+
+    def scoring_form(self, features: int) -> Combined:
+        form = self.outputs_form()
+        if self.combination == "likeliest":
+            return Combined((form,), np.arange(1.0, form.outputs + 1), "argmax")
+        return Combined((form,), self._worth(form.outputs).astype(np.float64), "softmax")
 
     def save(self, folder: Path) -> None:
         super().save(folder)

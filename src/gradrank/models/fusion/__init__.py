@@ -21,6 +21,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import NoScoringForm, ScoringForm
 from gradrank.training.search_space import Choice, Grid, LogUniform
 from gradrank.training.selection import CRITERION, measure
 
@@ -111,6 +112,9 @@ class Fusion(Model[P]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.added(self.points(features, offsets, self.params), self.weights)
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        raise NoScoringForm("its features are the scores of other models, which are compared within each query")
 
     def save(self, folder: Path) -> None:
         stored = {"params": self.params.model_dump(mode="json"), "weights": self.weights.tolist()}

@@ -20,6 +20,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import KernelForm
 from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
@@ -119,6 +120,9 @@ class RankNetKernel(Model[RankNetKernelParams]):
 
         x = standardised(features, self.mean, self.scale)
         return self.kernel.expansion(x, self.landmarks, self.coefficients)
+
+    def scoring_form(self, features: int) -> KernelForm:
+        return KernelForm(self.kernel, self.landmarks, self.coefficients, self.mean, self.scale)
 
     def save(self, folder: Path) -> None:
         from safetensors.numpy import save

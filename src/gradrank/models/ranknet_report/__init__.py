@@ -26,6 +26,7 @@ from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.nets.net_ranker import NetRanker
+from gradrank.training.scoring_form import Combined, NetForm, NoScoringForm, ScoringForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.training_queries import with_pairs_to_order
@@ -134,12 +135,21 @@ class RankNetReport(NetRanker[RankNetReportParams]):
             scores = net.scores(features)
             return scores if self.scoring == "plain" else siamese_row_sums(scores, offsets)
         if self.scoring == "plain":
-            mirrored = replace(net, scale=-net.scale)
-            return (net.scores(features) - mirrored.scores(features)) / 2.0
+            return (net.scores(features) - replace(net, scale=-net.scale).scores(features)) / 2.0
         first, *further = net.weights
         x = standardised(features, net.mean, net.scale)
         h = affine(x, first, np.zeros_like(net.biases[0]))
         return difference_row_sums(h, tuple(further), tuple(net.biases), offsets)
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        if self.scoring == "row_sums":
+            raise NoScoringForm("its scores are sums over the pairs of a document with all documents of the query")
+        form = super().scoring_form(features)
+        if self.reading == "siamese":
+            return form
+        assert isinstance(form, NetForm)
+        mirrored = NetForm(replace(form.net, scale=-form.net.scale))  # g(-x)
+        return Combined((form, mirrored), np.array([0.5, -0.5]))
 
     def save(self, folder: Path) -> None:
         super().save(folder)

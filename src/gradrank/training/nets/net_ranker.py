@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 
 from gradrank.training.model import Model, P
+from gradrank.training.scoring_form import AttentionForm, Combined, NetForm, NoScoringForm, ScoringForm
 
 
 class TrainedNet(Protocol):
@@ -44,6 +45,23 @@ class NetRanker(Model[P]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.net.scores(features, offsets)
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        form = self.outputs_form()
+        if form.outputs == 1:
+            return form
+        return Combined((form,), np.ones(form.outputs), "logistic")  # as in combine_outputs
+
+    def outputs_form(self) -> NetForm | AttentionForm:
+        """Return the form of the outputs of the net, before they are combined to one score."""
+        from gradrank.training.nets.attention_net import AttentionNet
+        from gradrank.training.nets.net import Net
+
+        if isinstance(self.net, AttentionNet):
+            return AttentionForm(self.net)
+        if isinstance(self.net, Net):
+            return NetForm(self.net)
+        raise NoScoringForm(f"the class {type(self.net).__name__} is neither Net nor AttentionNet")
 
     def save(self, folder: Path) -> None:
         self.net.save(folder / "net.safetensors")

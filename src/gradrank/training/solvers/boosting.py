@@ -15,6 +15,7 @@ from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param
+from gradrank.training.scoring_form import ScoringForm, TreesForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 
@@ -97,6 +98,15 @@ class BoostedTrees(Model[B]):
         return outputs[0]
 
     @classmethod
+    def combine_forms(cls, forms: list[list[TreesForm]]) -> ScoringForm:
+        """Return the form of the scores that `combine` returns.
+
+        forms: one list per booster, with one form per output before LightGBM applies the function of the objective,
+        such as softmax.
+        """
+        return forms[0][0]
+
+    @classmethod
     def check(cls, train: Collection, params: B) -> None:
         """Raise GradrankError if a query has too many documents or the samples of documents would be empty.
 
@@ -126,6 +136,11 @@ class BoostedTrees(Model[B]):
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         outputs = [np.asarray(booster.predict(features, num_threads=thread_count())) for booster in self.boosters]
         return self.combine(outputs)
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        from gradrank.training.solvers.tree_forms import lightgbm_forms
+
+        return self.combine_forms([lightgbm_forms(booster) for booster in self.boosters])
 
     def save(self, folder: Path) -> None:
         for number, text in enumerate(self.texts):

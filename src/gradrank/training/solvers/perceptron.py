@@ -64,7 +64,7 @@ def _form(z, weights, inner):
 
 
 @compiled("f4[:,:], f8[:], f8[:,:]")
-def form_scores(features, unit, weights):
+def quadratic_scores(features, unit, weights):
     """Return the (n,) float64 scores z' W z, where z = (1, x * unit). The arguments are those of `prank_epoch`."""
     z, inner, out = np.empty(len(unit) + 1), np.empty(len(unit) + 1), np.empty(len(features))
     for i in range(len(features)):

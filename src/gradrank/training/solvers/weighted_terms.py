@@ -14,6 +14,7 @@ from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, P
+from gradrank.training.scoring_form import Combined, LinearForm, ScoringForm, Tree, TreesForm
 
 
 class Term(NamedTuple):
@@ -29,6 +30,18 @@ class Term(NamedTuple):
         value = column if self.threshold is None else column > self.threshold
         return self.weight * value.astype(np.float64)
 
+    def tree(self) -> Tree:
+        """Return a stump as a tree with three nodes. A missing value does not exceed the threshold."""
+        assert self.threshold is not None
+        return Tree(
+            feature=np.array([self.feature, -1, -1]),
+            threshold=np.array([np.float32(self.threshold), 0.0, 0.0], np.float64),  # features are float32
+            left=np.array([1, -1, -1]),
+            right=np.array([2, -1, -1]),
+            missing_left=np.array([True, False, False]),
+            value=np.array([0.0, 0.0, self.weight]),
+        )
+
 
 class TermRanker(Model[P]):
     """The base class of models that are sums of terms, added in the order in which they were learned."""
@@ -42,6 +55,17 @@ class TermRanker(Model[P]):
         for term in self.terms:
             scores += term(columns)
         return scores
+
+    def scoring_form(self, features: int) -> ScoringForm:
+        weights = np.zeros(features)
+        for term in self.terms:
+            if term.threshold is None:
+                weights[term.feature] += term.weight
+        linear = LinearForm(weights)
+        stumps = TreesForm(tuple(term.tree() for term in self.terms if term.threshold is not None))
+        if not stumps.trees:
+            return linear
+        return Combined((linear, stumps), np.ones(2)) if len(stumps.trees) < len(self.terms) else stumps
 
     def save(self, folder: Path) -> None:
         write_json(folder / "terms.json", [term._asdict() for term in self.terms])
