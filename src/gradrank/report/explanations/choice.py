@@ -55,9 +55,9 @@ def opposed_pair(
 ) -> tuple[int, int] | None:
     """Return the pair of documents of one query that one method puts in the right order, and another in the wrong one.
 
-    The first document of the pair has the higher gain. Of all such pairs, the result has the greatest difference of the
-    gains. If there are several, it has the greatest sum of the two distances in rank, and then the first rows. The
-    result is None if there is no such pair.
+    The first document of the pair has the higher gain. Of all such pairs, the function returns the one with the
+    greatest difference of the gains. If there are several, it returns the one with the greatest sum of the two
+    distances in rank, and then the one with the first rows. It returns None if there is no such pair.
 
     gains: (n,) gains of the documents. right, wrong: (n,) scores of the two methods. ranks: the (n,) ranks by each.
     """
