@@ -44,11 +44,13 @@ class RunParams(SettingsSection):
     """Section `run`: what plain `snakemake` builds.
 
     seeds: the seeds that every model is trained with, also in studies. If None, only the top-level `seed` is used.
+    explanations: whether the report explains the best methods of every data set (report/explanations).
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Models = "all"
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
+    explanations: bool = False
 
 
 class PairsParams(SettingsSection):
