@@ -154,6 +154,7 @@ class StoredCollection(PartFolder):
             qids=qids[starts],
             pair_source=pair_source,
             weights=np.concatenate([head["weight"].to_numpy() for head in heads]) if is_weighted else None,
+            names=None if self.feature_names is None else tuple(self.feature_names),
         )
 
 
