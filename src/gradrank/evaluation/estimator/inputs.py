@@ -56,7 +56,15 @@ class Reader:
         if rows is not None:
             features, labels = features[rows], labels[rows]
             weights = None if weights is None else weights[rows]
-        collection = Collection(features, labels, offsets, np.arange(len(qids)), weights=weights)
+        names = getattr(self.estimator, "feature_names_in_", None)
+        collection = Collection(
+            features,
+            labels,
+            offsets,
+            np.arange(len(qids)),
+            weights=weights,
+            names=None if names is None else tuple(names.tolist()),
+        )
         return GroupedRows(collection, qids.to_numpy())
 
     def validation(self, eval_set: Any) -> Collection:
