@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
@@ -42,7 +41,7 @@ from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.weights import check_weights
 
 
-class Ranker(TrainedModel, BaseEstimator):
+class Ranker(TrainedModel):
     """A method of gradrank as a scikit-learn estimator.
 
     Parameters

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.threads import use_threads
@@ -17,7 +18,7 @@ from gradrank.training.trained_fold import TrainedFold
 METRIC = "ndcg@10"  # the measure of `Ranker.score`, and the default of `importance`
 
 
-class TrainedModel:
+class TrainedModel(BaseEstimator):
     """A base class of Ranker with the methods that only use the trained model.
 
     fold_: the trained model, set by `fit`. convention, n_jobs: parameters of Ranker.
