@@ -1,0 +1,125 @@
+"""The model files of Solr's module for learning to rank.
+
+A model is written as two files: the model, and a feature store with one `FieldValueFeature` per feature. The store is a
+template: edit the class and `params` of each feature, upload the store first, and then the model. Solr computes with
+float32 numbers. A missing feature is 0, except that trees which were trained with missing values are written with the
+setting `isNullSameAsZero` = false, which needs Solr 9.2 or later.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible
+from gradrank.model_formats.read_json import parsed_json
+from gradrank.model_formats.read_trees import Malformed
+from gradrank.model_formats.solr_layers import Layers
+from gradrank.model_formats.solr_reader import SolrReader
+from gradrank.model_formats.solr_thresholds import solr_trees
+from gradrank.model_formats.tree_nodes import check_depth, folded
+from gradrank.model_formats.writable_forms import as_float32, document_normaliser, float32_trees, shortest, trees_of
+from gradrank.training.scoring_form import Tree
+
+MODEL, STORE = "gradrank_model", "gradrank_features"
+PACKAGE = "org.apache.solr.ltr"
+
+
+class Solr(ModelFormat):
+    """MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel of Solr."""
+
+    name = "solr"
+    summary = "Solr's model and feature store: trees, linear models, and nets without layer norm or log inputs"
+    tolerance = 1e-5
+    extension = ".json"
+
+    def write(self, model: ExportedModel, out: Path) -> list[Path]:
+        """Write the model to `out` and the feature store to a file with the suffix .features.json."""
+        if len(set(model.names)) < len(model.names):
+            raise NotExpressible("two features have the same name")
+        normaliser = document_normaliser(model)
+        form = trees_of(model.form)
+        if form is not None:
+            entry = _trees_entry(float32_trees(form, normaliser), model.names, model.takes_missing)
+        else:
+            entry = _layers_entry(Layers.of(model.form, normaliser), model.names)
+        store = out.with_name(f"{out.stem}.features.json")
+        _write(out, entry)
+        _write(store, [_feature(name, form is not None and model.takes_missing) for name in model.names])
+        return [out, store]
+
+    def read(self, path: Path) -> SolrReader:
+        """Read one model of the three classes."""
+        try:
+            return SolrReader.of(parsed_json(path))
+        except Malformed as error:
+            raise Malformed(f"{path}: {error}. Fix: export the model again") from None
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", "utf-8")
+
+
+def _feature(name: str, may_be_missing: bool) -> dict[str, Any]:
+    params = {"field": name} | ({"defaultValue": "NaN"} if may_be_missing else {})
+    return {"store": STORE, "name": name, "class": f"{PACKAGE}.feature.FieldValueFeature", "params": params}
+
+
+def _entry(kind: str, features: list[dict[str, Any]], params: dict[str, Any]) -> dict[str, Any]:
+    head = {"store": STORE, "name": MODEL, "class": f"{PACKAGE}.model.{kind}"}
+    return head | {"features": features, "params": params}
+
+
+def _named_features(names: tuple[str, ...], mean: np.ndarray, scale: np.ndarray) -> list[dict[str, Any]]:
+    """Return the list of features. A feature with the mean 0 and the scale 1 has no normalizer."""
+    features = []
+    for name, avg, std in zip(names, mean.astype(np.float32), scale.astype(np.float32), strict=True):
+        norm = {"class": f"{PACKAGE}.norm.StandardNormalizer", "params": {"avg": shortest(avg), "std": shortest(std)}}
+        features.append({"name": name} | ({"norm": norm} if avg != 0.0 or std != 1.0 else {}))
+    return features
+
+
+def _trees_entry(trees: tuple[Tree, ...], names: tuple[str, ...], takes_missing: bool) -> dict[str, Any]:
+    check_depth(trees)
+    written, divisors = solr_trees(trees, names)
+    roots = [{"weight": "1.0", "root": _root(tree, names, takes_missing)} for tree in written]
+    settings = {"isNullSameAsZero": False} if takes_missing else {}
+    features = _named_features(names, np.zeros(len(names)), divisors)
+    return _entry("MultipleAdditiveTreesModel", features, settings | {"trees": roots})
+
+
+def _root(tree: Tree, names: tuple[str, ...], takes_missing: bool) -> dict[str, Any]:
+    def leaf(node: int, depth: int) -> dict[str, Any]:
+        return {"value": shortest(tree.value[node])}
+
+    def split(node: int, depth: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        missing = {"missing": "left" if tree.missing_left[node] else "right"} if takes_missing else {}
+        threshold = np.float32(tree.threshold[node])
+        text = "Infinity" if np.isinf(threshold) else shortest(threshold)
+        head = {"feature": names[tree.feature[node]], "threshold": text}
+        return head | missing | {"left": left, "right": right}
+
+    return folded(tree, leaf, split)
+
+
+def _layers_entry(net: Layers, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a LinearModel, or a NeuralNetworkModel if there is a constant or a hidden layer."""
+    features = _named_features(names, net.mean, net.scale)
+    if len(net.layers) == 1 and net.layers[0].bias[0] == 0.0:
+        weights = _numbers(net.layers[0].matrix[0])
+        return _entry("LinearModel", features, {"weights": dict(zip(names, weights, strict=True))})
+    layers = [
+        {
+            "matrix": [_numbers(row) for row in layer.matrix],
+            "bias": _numbers(layer.bias),
+            "activation": layer.activation,
+        }
+        for layer in net.layers
+    ]
+    return _entry("NeuralNetworkModel", features, {"layers": layers})
+
+
+def _numbers(values: np.ndarray) -> list[float]:
+    """Return float32 numbers as short decimal numbers. JSON numbers always have a point, which Solr requires."""
+    return [float(shortest(value)) for value in as_float32(values, "a weight")]
