@@ -28,7 +28,7 @@ SPLIT_KEYS = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missi
 class XGBoostJson(ModelFormat):
     """A JSON list of trees."""
 
-    name = "xgboost-json"
+    name = "xgboost_json"
     summary = "XGBoost's JSON dump, for the plug-ins of Elasticsearch and OpenSearch, and for Vespa: trees"
     tolerance = 1e-5
     extension = ".json"
