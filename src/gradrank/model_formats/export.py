@@ -105,7 +105,7 @@ def _can_express(model_format: ModelFormat, model: ExportedModel) -> bool:
 def _advice(possible: Sequence[str]) -> str:
     if not possible:
         return "No format can express this model. Fix: score with `gradrank predict` or gradrank.load"
-    return f"Fix: export it as {' or '.join(possible)}, or score with `gradrank predict`"
+    return f"Fix: give another format ({', '.join(possible)}), or score with `gradrank predict`"
 
 
 def _written(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:

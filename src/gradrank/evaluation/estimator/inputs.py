@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
 from gradrank.data.folds.held_out import draw_held_out
+from gradrank.data.reader import Batch
 from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
@@ -63,6 +64,13 @@ class Reader:
         if not isinstance(eval_set, tuple) or len(eval_set) != 3:
             raise GradrankError("eval_set: expected a tuple (X, y, qid). Fix: give eval_set=(X_vali, y_vali, qid_vali)")
         return self.rows(*eval_set, part="eval_set, ").collection
+
+    def batch(self, X: Any, qid: Any) -> Batch:
+        """Return the rows, grouped by query, without grades. Raises GradrankError for an invalid argument."""
+        features = self.features(X, "check, ")
+        qids, offsets, rows = group_rows(same_length(ids(qid, "check, qid"), len(features), "check, qid", ROWS))
+        features = features if rows is None else features[rows]
+        return Batch(features, offsets, qids.to_numpy(), [None] * len(features))
 
     def features(self, X: Any, part: str = "", is_new: bool = False) -> np.ndarray:
         """Return the (n, d) float32 features.

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
+from gradrank.evaluation.estimator.export import export_fold
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -272,6 +274,34 @@ class Ranker(BaseEstimator):
             self.history_.write_parquet(partial.history_path)
             self.fold_.save(partial)
             publish(partial, out)
+
+    def export(
+        self, path: Path | str, to: str, *, names: Sequence[str] | None = None, check: tuple[Any, Any] | None = None
+    ) -> list[Path]:
+        """Write the trained model in the format of another program, and return the written files.
+
+        Parameters
+        ----------
+        path
+            The file. An existing file is replaced. Some formats write more files next to it.
+        to
+            The name of the format, such as "onnx". docs/export.md lists the formats.
+        names
+            The (d,) names of the features in the file. The default is `feature_names_in_`, or f1 to fd.
+        check
+            A tuple (X, qid). An independent program reads the file, and its scores and their order are compared with
+            those of `predict`.
+
+        Raises
+        ------
+        GradrankError
+            If the format cannot express the model; the message lists the formats that can. Also raised if an argument
+            is invalid, or if the scores or their order differ.
+        """
+        check_is_fitted(self)
+        with input_errors():
+            batch = check and Reader(self, self.fold_.model.takes_missing).batch(*check)
+            return export_fold(self.fold_, path, to, names, batch)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:

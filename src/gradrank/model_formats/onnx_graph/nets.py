@@ -1,4 +1,8 @@
-"""Neural nets as ONNX nodes, in the type of their weights. Norms and attention are computed in float64."""
+"""Neural nets as ONNX nodes, in the type of their weights. Norms are computed in float64.
+
+Attention is computed in float32, because ONNX Runtime before 1.25 fuses transpositions with products, which it can
+compute only in float32.
+"""
 
 from collections.abc import Mapping
 
@@ -62,14 +66,14 @@ def _attend(graph: Graph, parts: list[str], heads: int) -> str:
     parts: the (n, width) query, key and value.
     """
     shape = graph.constant([0, heads, -1], np.int64)  # 0 keeps the number of documents
-    query, key, value = (graph.node("Reshape", graph.cast(part, np.float64), shape) for part in parts)
+    query, key, value = (graph.node("Reshape", part, shape) for part in parts)
     query, value = (graph.node("Transpose", part, perm=[1, 0, 2]) for part in (query, value))
     products = graph.node("MatMul", query, graph.node("Transpose", key, perm=[1, 2, 0]))
     head_width = graph.node("Shape", query, start=2)
-    root = graph.node("Sqrt", graph.cast(head_width, np.float64))
+    root = graph.node("Sqrt", graph.cast(head_width, np.float32))
     weights = graph.node("Softmax", graph.node("Div", products, root), axis=2)
     joined = graph.node("Transpose", graph.node("MatMul", weights, value), perm=[1, 0, 2])
-    return graph.cast(graph.node("Reshape", joined, graph.constant([0, -1], np.int64)), np.float32)
+    return graph.node("Reshape", joined, graph.constant([0, -1], np.int64))
 
 
 def _layer(graph: Graph, x: str, arrays: Mapping[str, np.ndarray], name: str) -> str:

@@ -28,30 +28,47 @@ def trees(graph: Graph, x: str, form: TreesForm) -> str:
 def _attributes(trees: list[Tree]) -> dict:
     """Return the attributes of the operator. Inner nodes and leaves are numbered separately, over all trees."""
     inner = np.concatenate([tree.feature >= 0 for tree in trees])
-    starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
-    number = np.where(inner, np.cumsum(inner), np.cumsum(~inner)) - 1
+    roots = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1]
 
     def joined(name: str) -> np.ndarray:
         return np.concatenate([getattr(tree, name) for tree in trees])
 
     def children(side: str) -> np.ndarray:
-        nodes = np.concatenate([getattr(tree, side) + start for tree, start in zip(trees, starts, strict=True)])
-        return nodes[inner]
+        return np.concatenate([getattr(tree, side) + root for tree, root in zip(trees, roots, strict=True)])
 
     left, right = children("left"), children("right")
+    nodes, leaves = _order(inner, roots, left, right)
+    number = np.empty(len(inner), np.int64)
+    number[nodes], number[leaves] = np.arange(len(nodes)), np.arange(len(leaves))
+    left, right = left[nodes], right[nodes]
     return {
         "n_targets": 1,
         "aggregate_function": SUM,
         "post_transform": NO_TRANSFORM,
-        "tree_roots": number[starts].tolist(),
-        "nodes_featureids": joined("feature")[inner].tolist(),
-        "nodes_modes": numpy_helper.from_array(np.full(inner.sum(), BRANCH_LEQ, np.uint8), "modes"),
-        "nodes_splits": numpy_helper.from_array(joined("threshold")[inner].astype(np.float64), "splits"),
+        "tree_roots": number[roots].tolist(),
+        "nodes_featureids": joined("feature")[nodes].tolist(),
+        "nodes_modes": numpy_helper.from_array(np.full(len(nodes), BRANCH_LEQ, np.uint8), "modes"),
+        "nodes_splits": numpy_helper.from_array(joined("threshold")[nodes].astype(np.float64), "splits"),
         "nodes_truenodeids": number[left].tolist(),
         "nodes_trueleafs": (~inner[left]).astype(int).tolist(),
         "nodes_falsenodeids": number[right].tolist(),
         "nodes_falseleafs": (~inner[right]).astype(int).tolist(),
-        "nodes_missing_value_tracks_true": joined("missing_left")[inner].astype(int).tolist(),
-        "leaf_targetids": [0] * int((~inner).sum()),
-        "leaf_weights": numpy_helper.from_array(joined("value")[~inner].astype(np.float64), "leaves"),
+        "nodes_missing_value_tracks_true": joined("missing_left")[nodes].astype(int).tolist(),
+        "leaf_targetids": [0] * len(leaves),
+        "leaf_weights": numpy_helper.from_array(joined("value")[leaves].astype(np.float64), "leaves"),
     }
+
+
+def _order(inner: np.ndarray, roots: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of the inner nodes and of the leaves, in the order of their numbers.
+
+    The roots are first, and so are the leaves next to an inner child of a root. Therefore such a leaf has a smaller
+    number than the inner child. Equal numbers are valid, but ONNX Runtime before 1.24 then takes the root for a leaf
+    (https://github.com/microsoft/onnxruntime/issues/24679).
+
+    inner: (m,) bool for the nodes of all trees. roots: (t,) positions. left, right: (m,) positions of the children.
+    """
+    nodes = np.concatenate([roots, np.setdiff1d(np.flatnonzero(inner), roots)])
+    mixed = roots[inner[left[roots]] != inner[right[roots]]]
+    first = np.where(inner[left[mixed]], right[mixed], left[mixed])
+    return nodes, np.concatenate([first, np.setdiff1d(np.flatnonzero(~inner), first)])
