@@ -161,7 +161,7 @@ def chain(depth):
     return Tree(np.where(inner, 0, -1), threshold, left, right, inner, np.where(inner, 0.0, number * 1.0))
 
 
-@pytest.mark.parametrize(("engine", "depth"), [("ranklib", 3000), ("xgboost_json", 300), ("solr", 300)])
+@pytest.mark.parametrize(("engine", "depth"), [("ranklib", 500), ("xgboost_json", 300), ("solr", 300)])
 def test_deep_trees(engine, depth, tmp_path):
     form, features = TreesForm((chain(depth),)), np.zeros((depth + 2, WIDTH), np.float32)
     features[:, 0] = 0.5 - np.arange(depth + 2)

@@ -128,10 +128,8 @@ def test_a_linear_function_is_a_linear_model_or_a_net_with_one_layer(tmp_path):
     weights = np.array([1.0, -2.0, 0.0, 1e-9, 3.0])
     model, store, _ = written(LinearForm(weights), tmp_path)
     assert model["class"] == f"{PACKAGE}.model.LinearModel"
-    assert model["params"] == {"weights": dict(zip(NAMES, np.float32(weights).tolist(), strict=True))} or all(
-        np.float32(model["params"]["weights"][name]) == np.float32(weight)
-        for name, weight in zip(NAMES, weights, strict=True)
-    )
+    found = [np.float32(model["params"]["weights"][name]) for name in NAMES]
+    assert found == np.float32(weights).tolist()
     assert model["features"] == [{"name": name} for name in NAMES]
     assert model["name"] == "shop"
     assert {feature["store"] for feature in store} == {model["store"]}
@@ -153,15 +151,15 @@ def stump(threshold, feature=0, missing_left=True):
     )
 
 
-@pytest.mark.parametrize("thresholds", [[0.5, 100.0, -3.25], [1e-35, 0.5, 1e6], [-1e-35, 1e-9, 1e300], [1e-45, 60.0]])
+@pytest.mark.parametrize("thresholds", [[0.5, 100.0, -3.25], [1e-35, 0.5, 1e6], [-1e-35, 1e-9, 1e300], [1.5e-45, 60.0]])
 def test_only_features_whose_thresholds_need_it_are_scaled(thresholds, tmp_path):
-    trees = TreesForm(tuple(stump(threshold) for threshold in thresholds) + (stump(0.0, 1), stump(2.5, 1)))
+    trees = TreesForm((*map(stump, thresholds), stump(0.0, 1), stump(2.5, 1)))
     model, _, reader = written(trees, tmp_path)
     scaled, *others = (feature.get("norm") for feature in model["features"])
     assert others == [None] * 4
     assert (scaled is None) == (thresholds[0] == 0.5)
     if scaled is not None:
-        assert np.frexp(float(scaled["params"]["std"]))[0] == 0.5  # a power of two
+        assert np.frexp(np.float32(scaled["params"]["std"]))[0] == 0.5  # a power of two
     at = np.float32(np.minimum(thresholds, 3e38))
     rows = np.zeros((3 * len(at), WIDTH), np.float32)
     rows[:, 0] = np.concatenate([at, np.nextafter(at, np.float32(1e38)), np.nextafter(at, np.float32(-1e38))])
@@ -169,7 +167,7 @@ def test_only_features_whose_thresholds_need_it_are_scaled(thresholds, tmp_path)
 
 
 def test_thresholds_that_are_too_far_apart_are_refused(tmp_path):
-    with pytest.raises(NotExpressible, match="feature a .* 1e-6"):
+    with pytest.raises(NotExpressible, match="feature a have"):
         written(TreesForm((stump(1e-35), stump(1e30))), tmp_path)
     assert not any(tmp_path.iterdir())
 
