@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import NONE, number
+from gradrank.base.numbers import number
 from gradrank.data.order import order
 from gradrank.evaluation.explanations.exact_shapley import exact_shapley
 from gradrank.evaluation.explanations.exchanged_scores import Pair, normalised
@@ -70,30 +70,24 @@ class PairExplanation(Result):
 
     def sections(self) -> list[Section]:
         """Return the table of the largest contributions."""
-        a, b = self.documents
-        of_query = f" of query {self.query}" if self.query else ""
+        (a, b), (of_a, of_b) = self.documents, self.scores
+        where = f"{self.model}, query {self.query}" if self.query else self.model
         caption = (
-            f"{self.model}, difference of the scores of documents {a} and {b}{of_query}: {number(self.scores[0])} - "
-            f"{number(self.scores[1])} = {number(self.difference, '+.4f')}. Contributions of the "
-            f"features: {self.method}"
+            f"{where}: the score of {a} is {number(of_a)}, that of {b} is {number(of_b)}. Contributions of features "
+            f"to the difference {number(self.difference, '+.4f')}: {self.method}"
         )
-        table = self.frame()
+        table, has_errors = self.frame(), bool(self.errors.any())
         lines = [
-            [row["feature"], *(NONE if row[key] is None else f"{row[key]:.4g}" for key in "ab"), *_shown(row)]
+            [row["feature"], number(row["a"], ".4g"), number(row["b"], ".4g"), number(row["contribution"], "+.4f")]
+            + [number(row["error"])] * has_errors
             for row in table.head(SHOWN).to_dicts()
         ]
-        rest = table.tail(-SHOWN)
+        rest = table["contribution"].to_numpy()[SHOWN:]
         if len(rest):
-            lines.append(
-                [f"{len(rest)} others", "", "", number(float(rest["contribution"].to_numpy().sum()), "+.4f"), ""]
-            )
-        lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f"), ""])
-        note = f"{a} and {b} are {self.naming}."
-        return [section(caption, ["feature", a, b, "contribution", "error"], 1, lines, "explanation", note)]
-
-
-def _shown(row: dict[str, float]) -> list[str]:
-    return [number(row["contribution"], "+.4f"), number(row["error"]) if row["error"] else ""]
+            lines.append([f"{len(rest)} others", "", "", number(float(rest.sum()), "+.4f")] + [""] * has_errors)
+        lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f")] + [""] * has_errors)
+        head = ["feature", a, b, "contribution"] + ["standard error"] * has_errors
+        return [section(caption, head, 1, lines, "explanation", f"{a} and {b} are {self.naming}.")]
 
 
 def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: int, *, seed: int = 0) -> PairExplanation:
