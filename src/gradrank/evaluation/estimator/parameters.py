@@ -1,9 +1,11 @@
 """The parameters of `gradrank.Ranker`: those of the estimator, and those of the method that it trains."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from gradrank.base.conventions import Convention
 from gradrank.base.errors import GradrankError, InputError, nearest
@@ -57,6 +59,32 @@ def named_convention(name: Any) -> Convention:
     if not isinstance(name, str):
         raise InputError(f"convention: {name!r} is not a name. Fix: use a name in gradrank.conventions()")
     return resolve_convention(name)
+
+
+def resolve_seed(random_state: Any) -> int:
+    """Return the seed that `random_state` stands for. Raises GradrankError if it stands for none."""
+    if isinstance(random_state, int | np.integer):
+        if not 0 <= random_state < 2**31:
+            raise GradrankError(
+                f"random_state: {random_state} is out of range. Fix: give an integer from 0 to {2**31 - 1}"
+            )
+        return int(random_state)
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError as error:
+        raise GradrankError(f"random_state: {error}. Fix: give an integer, or None") from None
+
+
+def resolve_threads(n_jobs: Any) -> int:
+    """Return the number of threads that `n_jobs` stands for. Raises GradrankError if it stands for none."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
+        raise GradrankError(
+            f"n_jobs: {n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all processors, or "
+            "None for one thread"
+        )
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
 def _plain(value: Any) -> Any:

@@ -1,14 +1,13 @@
 """Ranker: every method of gradrank as a scikit-learn estimator."""
 
-import os
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
@@ -22,8 +21,18 @@ from gradrank.evaluation.estimator.inputs import (
     check_has_order,
     held_out_queries,
     input_errors,
+    query_rows,
 )
-from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, named_convention, resolve_method
+from gradrank.evaluation.estimator.parameters import (
+    ESTIMATOR_DEFAULTS,
+    check_names,
+    named_convention,
+    resolve_method,
+    resolve_seed,
+    resolve_threads,
+)
+from gradrank.evaluation.explanations.importance import Importance, group_columns, importance
+from gradrank.evaluation.explanations.pairs import PairExplanation, explain_documents
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
@@ -184,7 +193,7 @@ class Ranker(BaseEstimator):
             if train.collection.weights is not None:
                 uneven = train.collection.uneven_query
                 check_weights(cls, None if uneven is None else train.qids[uneven])
-            seed = self._seed()
+            seed = resolve_seed(self.random_state)
             if eval_set is None:
                 is_held_out = held_out_queries(train.collection.queries, seed)
                 parts = [train.collection.select_queries(chosen) for chosen in (~is_held_out, is_held_out)]
@@ -194,7 +203,7 @@ class Ranker(BaseEstimator):
                 held_out = train.qids[:0]
             parts = [replace(part, convention=convention) for part in parts]
             history = History(self.method, every_seconds=np.inf)
-            with use_threads(self._threads()):
+            with use_threads(resolve_threads(self.n_jobs)):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
@@ -258,6 +267,52 @@ class Ranker(BaseEstimator):
             values = compute([METRIC], scores, data.labels, data.offsets, self.convention)[METRIC]
             return float(np.average(values, weights=data.query_weights))
 
+    def importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        metric: str = METRIC,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        repeats: int = 5,
+        seed: int = 0,
+    ) -> Importance:
+        """Return how much a metric drops if the values of a feature are permuted within each query.
+
+        The result has one row per feature, with a 95% interval over queries. The convention is that of the estimator.
+
+        X, y, qid: as in `fit`. metric: see `gradrank.evaluate`. groups: dict from the name of a group to the names of
+        its features, which are permuted together; the result then has one row per group. Without column names in X,
+        the features are called f1 to fd. repeats: number of permutations. seed: seed of the permutations. Raises
+        GradrankError if an argument is invalid.
+        """
+        check_is_fitted(self)
+        with input_errors(), use_threads(resolve_threads(self.n_jobs)):
+            data = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid).collection
+            columns = None if groups is None else group_columns(self.fold_.schema.feature_names, groups)
+            options = {"convention": self.convention, "groups": columns, "repeats": repeats, "seed": seed}
+            return importance(self.fold_, data, metric, **options)
+
+    def explain(
+        self, X: Any, *, qid: Any = None, query: Any = None, pair: tuple[int, int] | None = None, seed: int = 0
+    ) -> PairExplanation:
+        """Return the contributions of the features to the difference of the scores of two documents of a query.
+
+        They sum to the difference, and are exact or have a standard error, depending on the model (docs/explain.md).
+
+        X, qid: as in `predict`, with all documents of the query; without qid, all rows are one query. query: id of the
+        query. If None, it is the query of the pair, or the only query. pair: row numbers of the two documents in X,
+        from 0. If None, the first two documents of the ranking. seed: seed of the sampling. Raises GradrankError if an
+        argument is invalid.
+        """
+        check_is_fitted(self)
+        with input_errors(), use_threads(resolve_threads(self.n_jobs)):
+            features = Reader(self, self.fold_.model.takes_missing).features(X)
+            rows, name, chosen = query_rows(len(features), qid, query, pair)
+            names = [str(row) for row in rows]
+            return explain_documents(self.fold_, features[rows], names, "row numbers of X, from 0", name, chosen, seed)
+
     def save(self, folder: Path | str) -> None:
         """Write the trained model into a folder, in the format of results/<dataset>/<model>/fold<k>.
 
@@ -320,30 +375,8 @@ class Ranker(BaseEstimator):
         tags.input_tags.allow_nan = get_model(self.method).takes_missing
         return tags
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int | np.integer):
-            if not 0 <= self.random_state < 2**31:
-                raise GradrankError(
-                    f"random_state: {self.random_state} is out of range. Fix: give an integer from 0 to {2**31 - 1}"
-                )
-            return int(self.random_state)
-        try:
-            return int(check_random_state(self.random_state).randint(2**31))
-        except ValueError as error:
-            raise GradrankError(f"random_state: {error}. Fix: give an integer, or None") from None
-
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0 or self.n_jobs < -1:
-            raise GradrankError(
-                f"n_jobs: {self.n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all "
-                "processors, or None for one thread"
-            )
-        return (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
-
     def _scored(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        with use_threads(self._threads()):
+        with use_threads(resolve_threads(self.n_jobs)):
             return self.fold_.score(features, offsets)
 
 

@@ -4,14 +4,14 @@ The values of a feature are permuted only among the documents of one query. A pe
 measure how well the feature tells easy queries from difficult ones, which has no influence on a ranking.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.base.numbers import number
 from gradrank.data.collection import Collection
 from gradrank.evaluation.conventions import Convention, resolve
@@ -127,20 +127,42 @@ def importance(
     name, resolved = metric_name(metric), resolve(convention)
     names, columns = _units(fold, data.features.shape[1], groups)
     _check_counts(repeats, seed)
-    scores = fold.score(data.features, data.offsets)
     ids = None if docids is None else np.asarray(docids)
 
     def values(scores: np.ndarray) -> np.ndarray:
         """Return the (q,) values of the metric for (n,) scores."""
         return compute([name], scores, data.labels, data.offsets, resolved, ids)[name]
 
-    unchanged = values(scores)
-    if np.isnan(unchanged).all():
+    unchanged = values(fold.score(data.features, data.offsets))
+    defined = unchanged[~np.isnan(unchanged)]
+    if not len(defined):
         raise GradrankError(
             f"metric {name!r}: undefined for every query under the convention `{resolved.name}`. Fix: choose another "
             "metric or convention, or give data with relevant documents"
         )
-    drops = np.zeros((len(names), data.queries))
+    intervals = [mean_interval(drops) for drops in _drops(fold, data, columns, values, repeats, seed)]
+    return Importance(
+        names, intervals, name, resolved, fold.model.name, float(defined.mean()), len(defined), int(repeats)
+    )
+
+
+def _drops(
+    fold: TrainedFold,
+    data: Collection,
+    columns: Sequence[np.ndarray],
+    values: Callable[[np.ndarray], np.ndarray],
+    repeats: int,
+    seed: int,
+) -> np.ndarray:
+    """Return (u, q) drops of the metric: one row per feature or group, one column per query, nan where undefined.
+
+    columns: the column numbers of the u features or groups. values: function that returns the (q,) values for (n,)
+    scores.
+    """
+    scores = fold.score(data.features, data.offsets)
+    unchanged = values(scores)
+    drops = np.zeros((len(columns), data.queries))
+    drops[:, np.isnan(unchanged)] = np.nan
     for batch in _batches(_copies(data, columns, repeats, seed)):
         offsets = np.concatenate([[0], *(_sizes(copy, data) for copy in batch)]).cumsum()
         changed = fold.score(np.concatenate([copy.features for copy in batch]), offsets)
@@ -148,12 +170,25 @@ def importance(
             permuted = scores.copy()
             permuted[copy.rows] = own
             drops[copy.unit] += (unchanged - values(permuted)) / repeats
-    drops[:, np.isnan(unchanged)] = np.nan
-    intervals = [mean_interval(of_unit) for of_unit in drops]
-    defined = unchanged[~np.isnan(unchanged)]
-    return Importance(
-        names, intervals, name, resolved, fold.model.name, float(defined.mean()), len(defined), int(repeats)
-    )
+    return drops
+
+
+def group_columns(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    """Return the groups of `importance` from groups of feature names.
+
+    names: the d names of the features. Raises GradrankError for an unknown name.
+    """
+    positions = {name: column for column, name in enumerate(names)}
+    for group, members in groups.items():
+        if isinstance(members, str):
+            raise GradrankError(f"groups: group {group!r} is a text. Fix: give a list of feature names, [{members!r}]")
+        for name in members:
+            if name not in positions:
+                raise GradrankError(
+                    f"groups: group {group!r} has the unknown feature {name!r}{nearest(str(name), positions)}. Fix: "
+                    "correct the name"
+                )
+    return {group: [positions[name] for name in members] for group, members in groups.items()}
 
 
 def _units(

@@ -1,12 +1,13 @@
 """Explanations of the order of two documents: contributions of the features to the difference of their scores."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import NONE, number
+from gradrank.base.numbers import number
 from gradrank.data.order import order
 from gradrank.evaluation.explanations.exact_shapley import exact_shapley
 from gradrank.evaluation.explanations.exchanged_scores import Pair, normalised
@@ -28,7 +29,8 @@ class PairExplanation(Result):
     features: the d names of the features. values: (2, d) features of the documents, before normalisation.
     contributions: (d,) contributions, whose sum is the difference of the scores. errors: (d,) standard errors; 0 if the
     method is exact. scores: the scores of the two documents. model: name of the model. method: name of the method.
-    documents: names of the two documents, such as their ids. query: name of the query; may be empty.
+    documents: names of the two documents. naming: description of these names, such as "document ids". query: id of the
+    query; may be empty.
     """
 
     features: list[str]
@@ -39,6 +41,7 @@ class PairExplanation(Result):
     model: str
     method: str
     documents: tuple[str, str]
+    naming: str
     query: str = ""
 
     @property
@@ -67,29 +70,24 @@ class PairExplanation(Result):
 
     def sections(self) -> list[Section]:
         """Return the table of the largest contributions."""
-        a, b = self.documents
-        of_query = f" of query {self.query}" if self.query else ""
+        (a, b), (of_a, of_b) = self.documents, self.scores
+        where = f"{self.model}, query {self.query}" if self.query else self.model
         caption = (
-            f"{self.model}, difference of the scores of documents {a} and {b}{of_query}: {number(self.scores[0])} - "
-            f"{number(self.scores[1])} = {number(self.difference, '+.4f')}. Contributions of the "
-            f"features: {self.method}"
+            f"{where}: the score of {a} is {number(of_a)}, that of {b} is {number(of_b)}. Contributions of features "
+            f"to the difference {number(self.difference, '+.4f')}: {self.method}"
         )
-        table = self.frame()
+        table, has_errors = self.frame(), bool(self.errors.any())
         lines = [
-            [row["feature"], *(NONE if row[key] is None else f"{row[key]:.4g}" for key in "ab"), *_shown(row)]
+            [row["feature"], number(row["a"], ".4g"), number(row["b"], ".4g"), number(row["contribution"], "+.4f")]
+            + [number(row["error"])] * has_errors
             for row in table.head(SHOWN).to_dicts()
         ]
-        rest = table.tail(-SHOWN)
+        rest = table["contribution"].to_numpy()[SHOWN:]
         if len(rest):
-            lines.append(
-                [f"{len(rest)} others", "", "", number(float(rest["contribution"].to_numpy().sum()), "+.4f"), ""]
-            )
-        lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f"), ""])
-        return [section(caption, ["feature", a, b, "contribution", "error"], 1, lines, "explanation")]
-
-
-def _shown(row: dict[str, float]) -> list[str]:
-    return [number(row["contribution"], "+.4f"), number(row["error"]) if row["error"] else ""]
+            lines.append([f"{len(rest)} others", "", "", number(float(rest.sum()), "+.4f")] + [""] * has_errors)
+        lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f")] + [""] * has_errors)
+        head = ["feature", a, b, "contribution"] + ["standard error"] * has_errors
+        return [section(caption, head, 1, lines, "explanation", f"{a} and {b} are {self.naming}.")]
 
 
 def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: int, *, seed: int = 0) -> PairExplanation:
@@ -120,8 +118,28 @@ def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: in
         (a, b),
         fold.model.name,
         method,
-        (f"row {first}", f"row {second}"),
+        (str(first), str(second)),
+        "row numbers of the query, from 0",
     )
+
+
+def explain_documents(
+    fold: TrainedFold,
+    features: np.ndarray,
+    names: Sequence[str],
+    naming: str,
+    query: str,
+    pair: tuple[int, int] | None = None,
+    seed: int = 0,
+) -> PairExplanation:
+    """Return the result of `explain_pair` with the names of the documents and the query.
+
+    names: the n names of the documents. naming, query: see PairExplanation. pair: row numbers of the two documents in
+    `features`; None for the first two documents of the ranking. Raises the errors of `explain_pair` and `best_two`.
+    """
+    first, second = best_two(fold, features) if pair is None else pair
+    found = explain_pair(fold, features, first, second, seed=seed)
+    return replace(found, documents=(names[first], names[second]), naming=naming, query=query)
 
 
 def _contributions(pair: Pair, difference: float, seed: int) -> tuple[np.ndarray, np.ndarray, str]:
