@@ -30,7 +30,7 @@ def test_explanations_are_added_to_finished_results_and_shown_in_the_report(fini
     first = {name: (rerun.root / name).read_bytes() for name in FILES}
     for name in FILES:
         (rerun.root / name).unlink()
-    rerun.snakemake("--cores", "1", REPORT)
+    rerun.snakemake("--cores", "1", *FILES, REPORT)
     assert {name: (rerun.root / name).read_bytes() for name in FILES} == first
 
     rerun.params(run={"explanations": False})
