@@ -267,9 +267,10 @@ class Plan:
         return [f"results/studies/{study}/jobs/{job}.json" for job in self.study_jobs(study)]
 
     def job_inputs(self, study: str, job: str) -> list[str]:
-        """Return a list with the stamp of the collection that a study's job reads; empty if it reads none."""
+        """Return the stamps of the collection and of the pairs that a study's job reads; empty if it reads none."""
         settings = self.study_jobs(study)[job]
-        return self.stored_stamps(settings["dataset"])[:1] if "dataset" in settings else []
+        stamps = self.stored_stamps(settings["dataset"]) if "dataset" in settings else []
+        return stamps if settings.get("pairs") else stamps[:1]
 
     def job_code(self, study: str, job: str) -> str:
         return job_code(study.partition("/")[0], self.study_jobs(study)[job])
