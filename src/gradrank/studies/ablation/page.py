@@ -40,7 +40,8 @@ COLUMNS = (
 NOTE = (
     "Means over folds on the same test queries. The difference is the mean without the group minus the mean with all "
     "features. Worse or better: Wilcoxon's signed-rank test over queries, corrected by Holm for the rows of a metric, "
-    "gives p < .05, and the bootstrap interval of the difference excludes 0."
+    "gives p < .05, and the bootstrap interval of the difference excludes 0. With several seeds, values are means over "
+    "seeds, and a difference that seeds alone could cause is within the variation of seeds."
 )
 
 
