@@ -178,6 +178,8 @@ def test_features_that_the_data_do_not_have(cls):
 def test_groups_of_features_that_the_data_do_not_have(cls):
     with pytest.raises(GradrankError, match=r"interactions: unknown feature 'clickz' \(did you mean 'clicks'\?\)"):
         fit(cls, interactions=[["price"], ["clickz"]])
+    with pytest.raises(GradrankError, match=r"interactions: no feature 6\. Fix: "):
+        fit(cls, interactions=[["2-6"]])
 
 
 @pytest.mark.parametrize("cls", having("monotone"))

@@ -123,7 +123,7 @@ def _import_declaring(name: str) -> None:
                     import_from(extension, module)
 
 
-def methods_with(parameter: str) -> str:
+def parameter_hint(parameter: str) -> str:
     """Return " (a parameter of dart, mart)" with the names of all models that have a parameter; empty if none has."""
     names = [name for name, cls in models().items() if parameter in cls.Params.model_fields]
     return f" (a parameter of {', '.join(names)})" if names else ""

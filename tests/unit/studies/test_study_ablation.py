@@ -144,7 +144,7 @@ def test_a_page_without_the_result_of_a_job_names_it(data, tmp_path):
 
 
 def test_noise_is_rarely_called_needed(tmp_path):
-    """Of 16 noise features, at a level of .05, far fewer than 4 differ significantly before Holm's correction."""
+    """With 16 noise features, few intervals exclude 0, and no feature is called needed after Holm's correction."""
     data = store(tmp_path / "made", table(noise=16))
     groups = {f"noise{number}": [f"b{number}"] for number in range(1, 17)}
     settings = settings_of(data.parent / "shop.csv", groups=groups, models={"regression": {}})

@@ -13,7 +13,7 @@ from gradrank.evaluation.conventions import resolve as resolve_convention
 from gradrank.evaluation.estimator.inputs import input_errors
 from gradrank.training.fit import resolve
 from gradrank.training.model import Model, ModelParams
-from gradrank.training.registry import get_model, methods_with
+from gradrank.training.registry import get_model, parameter_hint
 
 # The parameters of the estimator that are not parameters of the method, with their defaults.
 ESTIMATOR_DEFAULTS: dict[str, Any] = {
@@ -34,7 +34,7 @@ def check_names(method: Any, params: Mapping[str, Any]) -> None:
         valid = get_model(method).Params.model_fields
     for name in params:
         if name not in valid:
-            hint = methods_with(name) or nearest(name, [*valid, *ESTIMATOR_DEFAULTS])
+            hint = parameter_hint(name) or nearest(name, [*valid, *ESTIMATOR_DEFAULTS])
             raise InputError(
                 f"{name}: {method} has no such parameter{hint}. Fix: correct the name; gradrank.models({method!r}) "
                 "lists the parameters"

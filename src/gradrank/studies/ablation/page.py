@@ -40,7 +40,8 @@ COLUMNS = (
 NOTE = (
     "Means over folds on the same test queries. The difference is the mean without the group minus the mean with all "
     "features. Worse or better: Wilcoxon's signed-rank test over queries, corrected by Holm for the rows of a metric, "
-    "gives p < .05, and the bootstrap interval of the difference excludes 0."
+    "gives p < .05, and the bootstrap interval of the difference excludes 0. With several seeds, values are means over "
+    "seeds, and a difference that seeds alone could cause is within the variation of seeds."
 )
 
 
@@ -70,8 +71,8 @@ def _section(inputs: Inputs, dataset: str, jobs: Sequence[Job]) -> PageSection:
             f"Every method was trained again without each group of the {jobs[0]['features']} features, with the same "
             f"parameters, folds and seeds. Convention: `{jobs[0]['convention']}`.",
             *_sentences(table),
-            "A group that is not needed may repeat what other groups say. No evidence of a difference does not mean "
-            "that there is none: the interval shows which differences the data do not rule out.",
+            "If a group is not needed, other groups may contain the same information. No evidence of a difference is "
+            "not evidence of equality: the interval shows which differences the data do not rule out.",
         ],
         [
             Table(f"differences_{dataset}", f"{dataset}: without a group of features", COLUMNS, table, NOTE),
