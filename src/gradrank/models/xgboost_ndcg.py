@@ -3,6 +3,7 @@
 # pyright: reportMissingImports=false
 # xgboost is an optional extra and may not be installed.
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Integer, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 
@@ -94,6 +96,12 @@ class XGBoostNDCG(Model[XGBoostParams]):
 
         return self.booster.predict(DMatrix(features, nthread=thread_count())).astype(np.float64)
 
+    def scoring_form(self, features: int) -> TreesForm:
+        """Return the trees of the booster. XGBoost adds the values of their leaves in float32."""
+        learner = json.loads(self.booster.save_raw("json"))["learner"]
+        trees = tuple(map(tree_form, learner["gradient_booster"]["model"]["trees"]))
+        return TreesForm(trees, float(learner["learner_model_param"]["base_score"].strip("[]")))
+
     def save(self, folder: Path) -> None:
         with atomic(folder / "trees.ubj") as partial:
             partial.write_bytes(self.booster.save_raw("ubj"))
@@ -103,3 +111,21 @@ class XGBoostNDCG(Model[XGBoostParams]):
         from xgboost import Booster
 
         return cls(Booster({"nthread": thread_count()}, model_file=bytearray((folder / "trees.ubj").read_bytes())))
+
+
+def tree_form(tree: dict[str, Any]) -> Tree:
+    """Return a tree of XGBoost's JSON format. For leaves, the format has the value in the place of the threshold.
+
+    In XGBoost, a document goes to the left child if x < t. For float32 numbers, this is x <= the number before t.
+    """
+    conditions = np.array(tree["split_conditions"], np.float32)
+    left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+    is_leaf = left < 0
+    return Tree(
+        feature=np.where(is_leaf, -1, tree["split_indices"]),
+        threshold=np.where(is_leaf, 0.0, np.nextafter(conditions, np.float32(-np.inf))).astype(np.float64),
+        left=left,
+        right=right,
+        missing_left=~is_leaf & np.array(tree["default_left"], bool),
+        value=np.where(is_leaf, conditions, 0.0).astype(np.float64),
+    )
