@@ -1,16 +1,17 @@
 """Scoring forms as the model files of search engines express them: sums of trees, and linear functions.
 
-Search engines compute with float32 numbers and score one document at a time. The functions here therefore fold the
-normalisation of the data set into the model, and raise NotExpressible where that is impossible.
+Search engines compute with float32 numbers and score one document at a time. The normalisation `global` of the data set
+becomes a part of the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gradrank.data.normalisation import Normaliser
-from gradrank.model_formats.format import ExportedModel, NotExpressible
-from gradrank.training.scoring_form import Combined, LinearForm, QuadraticForm, ScoringForm, Tree, TreesForm
+from gradrank.model_formats.format import NotExpressible
+from gradrank.training.scoring_form import Combined, LinearForm, NetForm, QuadraticForm, ScoringForm, Tree, TreesForm
 
 LARGEST = np.finfo(np.float32).max
 
@@ -37,6 +38,8 @@ def linear_of(form: ScoringForm) -> LinearForm | None:
     if isinstance(form, QuadraticForm) and len(form.weights) == 1:
         weights = np.asarray(form.weights[0], np.float64)
         return LinearForm(weights[1:] * form.unit, float(weights[0]))
+    if isinstance(form, NetForm):
+        return _linear_of_net(form)
     if not isinstance(form, Combined) or form.rule != "sum":
         return None
     parts = [part for part in map(linear_of, form.forms) if part is not None]
@@ -47,11 +50,12 @@ def linear_of(form: ScoringForm) -> LinearForm | None:
     return LinearForm(np.asarray(weights, np.float64), float(intercept))
 
 
-def document_normaliser(model: ExportedModel) -> Normaliser | None:
-    """Return the normalisation of the data set. Raises NotExpressible if it needs the other documents of the query."""
-    if model.normaliser is not None and model.normaliser.method == "query":
-        raise NotExpressible("the features are normalised within each query, and the format scores single documents")
-    return model.normaliser
+def _linear_of_net(form: NetForm) -> LinearForm | None:
+    net = form.net
+    if len(net.weights) > 1 or form.outputs > 1 or net.log_limit is not None:
+        return None
+    weights = net.weights[0][:, 0] / net.scale.astype(np.float64)
+    return LinearForm(weights, float(net.biases[0][0] - weights @ net.mean))
 
 
 def linear_without_normaliser(linear: LinearForm, normaliser: Normaliser | None) -> LinearForm:
@@ -62,6 +66,11 @@ def linear_without_normaliser(linear: LinearForm, normaliser: Normaliser | None)
     varies = normaliser.deviation > 0.0  # a constant feature is 0 after the normalisation
     weights = np.divide(linear.weights, normaliser.deviation, out=np.zeros(len(varies)), where=varies)
     return LinearForm(weights, linear.intercept - float(weights @ normaliser.mean))
+
+
+def has_missing_branches(trees: Sequence[Tree]) -> bool:
+    """Return whether a node sends missing values to another child than 0."""
+    return any((tree.missing_left != (tree.threshold >= 0.0))[tree.feature >= 0].any() for tree in trees)
 
 
 def float32_trees(form: TreesForm, normaliser: Normaliser | None) -> tuple[Tree, ...]:

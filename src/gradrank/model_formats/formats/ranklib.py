@@ -17,8 +17,8 @@ from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpress
 from gradrank.model_formats.read_trees import NUMBER, Malformed, ReadLeaf, ReadSplit, ReadTree, float32_of
 from gradrank.model_formats.tree_nodes import folded
 from gradrank.model_formats.writable_forms import (
-    document_normaliser,
     float32_trees,
+    has_missing_branches,
     linear_of,
     linear_without_normaliser,
     shortest,
@@ -39,8 +39,10 @@ class RankLib(ModelFormat):
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
         """Write sums of trees as LambdaMART and linear models as Linear Regression."""
-        normaliser = document_normaliser(model)
+        normaliser = model.normaliser_of_documents()
         if (trees := trees_of(model.form)) is not None:
+            if model.takes_missing and has_missing_branches(trees.trees):
+                raise NotExpressible("the trees have branches for missing values, and in RankLib a missing value is 0")
             text = _ensemble_text(float32_trees(trees, normaliser))
         elif (linear := linear_of(model.form)) is not None:
             text = _linear_text(linear_without_normaliser(linear, normaliser))

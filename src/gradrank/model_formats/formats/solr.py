@@ -2,8 +2,8 @@
 
 A model is written as two files: the model, and a feature store with one `FieldValueFeature` per feature. The store is a
 template: edit the class and `params` of each feature, upload the store first, and then the model. Solr computes with
-float32 numbers. A missing feature is 0, except that trees which were trained with missing values are written with the
-setting `isNullSameAsZero` = false, which needs Solr 9.2 or later.
+float32 numbers. A missing feature is 0. But if a tree sends missing values to another child than 0, the trees are
+written with the setting `isNullSameAsZero` = false, which needs Solr 9.2 or later.
 """
 
 import json
@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible
+from gradrank.model_formats.format import ExportedModel, ModelFormat
 from gradrank.model_formats.read_json import parsed_json
 from gradrank.model_formats.read_trees import Malformed
 from gradrank.model_formats.solr_layers import Layers
 from gradrank.model_formats.solr_reader import SolrReader
 from gradrank.model_formats.solr_thresholds import solr_trees
 from gradrank.model_formats.tree_nodes import check_depth, folded
-from gradrank.model_formats.writable_forms import as_float32, document_normaliser, float32_trees, shortest, trees_of
+from gradrank.model_formats.writable_forms import as_float32, float32_trees, has_missing_branches, shortest, trees_of
 from gradrank.training.scoring_form import Tree
 
-MODEL, STORE = "gradrank_model", "gradrank_features"
 PACKAGE = "org.apache.solr.ltr"
 
 
@@ -36,17 +35,16 @@ class Solr(ModelFormat):
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
         """Write the model to `out` and the feature store to a file with the suffix .features.json."""
-        if len(set(model.names)) < len(model.names):
-            raise NotExpressible("two features have the same name")
-        normaliser = document_normaliser(model)
-        form = trees_of(model.form)
-        if form is not None:
-            entry = _trees_entry(float32_trees(form, normaliser), model.names, model.takes_missing)
+        normaliser, takes_missing = model.normaliser_of_documents(), False
+        if (form := trees_of(model.form)) is not None:
+            trees = float32_trees(form, normaliser)
+            takes_missing = model.takes_missing and has_missing_branches(trees)
+            content = _trees_content(trees, model.names, takes_missing)
         else:
-            entry = _layers_entry(Layers.of(model.form, normaliser), model.names)
+            content = _layers_content(Layers.of(model.form, normaliser), model.names)
         store = out.with_name(f"{out.stem}.features.json")
-        _write(out, entry)
-        _write(store, [_feature(name, form is not None and model.takes_missing) for name in model.names])
+        _write(out, {"store": out.stem, "name": out.stem} | content)
+        _write(store, [_feature(out.stem, name, takes_missing) for name in model.names])
         return [out, store]
 
     def read(self, path: Path) -> SolrReader:
@@ -61,14 +59,13 @@ def _write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", "utf-8")
 
 
-def _feature(name: str, may_be_missing: bool) -> dict[str, Any]:
-    params = {"field": name} | ({"defaultValue": "NaN"} if may_be_missing else {})
-    return {"store": STORE, "name": name, "class": f"{PACKAGE}.feature.FieldValueFeature", "params": params}
+def _feature(store: str, name: str, takes_missing: bool) -> dict[str, Any]:
+    params = {"field": name} | ({"defaultValue": "NaN"} if takes_missing else {})
+    return {"store": store, "name": name, "class": f"{PACKAGE}.feature.FieldValueFeature", "params": params}
 
 
-def _entry(kind: str, features: list[dict[str, Any]], params: dict[str, Any]) -> dict[str, Any]:
-    head = {"store": STORE, "name": MODEL, "class": f"{PACKAGE}.model.{kind}"}
-    return head | {"features": features, "params": params}
+def _content(kind: str, features: list[dict[str, Any]], params: dict[str, Any]) -> dict[str, Any]:
+    return {"class": f"{PACKAGE}.model.{kind}", "features": features, "params": params}
 
 
 def _named_features(names: tuple[str, ...], mean: np.ndarray, scale: np.ndarray) -> list[dict[str, Any]]:
@@ -80,13 +77,13 @@ def _named_features(names: tuple[str, ...], mean: np.ndarray, scale: np.ndarray)
     return features
 
 
-def _trees_entry(trees: tuple[Tree, ...], names: tuple[str, ...], takes_missing: bool) -> dict[str, Any]:
+def _trees_content(trees: tuple[Tree, ...], names: tuple[str, ...], takes_missing: bool) -> dict[str, Any]:
     check_depth(trees)
     written, divisors = solr_trees(trees, names)
     roots = [{"weight": "1.0", "root": _root(tree, names, takes_missing)} for tree in written]
     settings = {"isNullSameAsZero": False} if takes_missing else {}
     features = _named_features(names, np.zeros(len(names)), divisors)
-    return _entry("MultipleAdditiveTreesModel", features, settings | {"trees": roots})
+    return _content("MultipleAdditiveTreesModel", features, settings | {"trees": roots})
 
 
 def _root(tree: Tree, names: tuple[str, ...], takes_missing: bool) -> dict[str, Any]:
@@ -103,12 +100,12 @@ def _root(tree: Tree, names: tuple[str, ...], takes_missing: bool) -> dict[str, 
     return folded(tree, leaf, split)
 
 
-def _layers_entry(net: Layers, names: tuple[str, ...]) -> dict[str, Any]:
+def _layers_content(net: Layers, names: tuple[str, ...]) -> dict[str, Any]:
     """Return a LinearModel, or a NeuralNetworkModel if there is a constant or a hidden layer."""
     features = _named_features(names, net.mean, net.scale)
     if len(net.layers) == 1 and net.layers[0].bias[0] == 0.0:
         weights = _numbers(net.layers[0].matrix[0])
-        return _entry("LinearModel", features, {"weights": dict(zip(names, weights, strict=True))})
+        return _content("LinearModel", features, {"weights": dict(zip(names, weights, strict=True))})
     layers = [
         {
             "matrix": [_numbers(row) for row in layer.matrix],
@@ -117,7 +114,7 @@ def _layers_entry(net: Layers, names: tuple[str, ...]) -> dict[str, Any]:
         }
         for layer in net.layers
     ]
-    return _entry("NeuralNetworkModel", features, {"layers": layers})
+    return _content("NeuralNetworkModel", features, {"layers": layers})
 
 
 def _numbers(values: np.ndarray) -> list[float]:

@@ -17,8 +17,8 @@ from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpress
 from gradrank.model_formats.read_json import parsed_json, shown
 from gradrank.model_formats.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32
 from gradrank.model_formats.tree_nodes import check_depth, folded
-from gradrank.model_formats.writable_forms import LARGEST, document_normaliser, float32_trees, shortest, trees_of
-from gradrank.training.scoring_form import Tree
+from gradrank.model_formats.writable_forms import LARGEST, float32_trees, shortest, trees_of
+from gradrank.training.scoring_form import Combined, Tree
 
 UNCHANGED = {"binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear"}
 LOGISTIC = {"binary:logistic", "reg:logistic"}
@@ -26,7 +26,7 @@ SPLIT_KEYS = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missi
 
 
 class XGBoostJson(ModelFormat):
-    """A JSON list of trees."""
+    """A JSON list of trees, or an object with the list and the name of the objective."""
 
     name = "xgboost_json"
     summary = "XGBoost's JSON dump, for the plug-ins of Elasticsearch and OpenSearch, and for Vespa: trees"
@@ -34,15 +34,18 @@ class XGBoostJson(ModelFormat):
     extension = ".json"
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
-        """Write a list of trees, as `dump_model` of XGBoost does."""
-        form = trees_of(model.form)
-        if form is None:
+        """Write a list of trees, as `dump_model` of XGBoost does, or an object if the score is a probability."""
+        form, is_probability = model.form, False
+        if isinstance(form, Combined) and form.rule == "logistic" and len(form.forms) == 1 and form.weights[0] == 1.0:
+            form, is_probability = form.forms[0], True
+        if (trees := trees_of(form)) is None:
             raise NotExpressible("XGBoost's JSON dump has sums of trees only")
-        if len(set(model.names)) < len(model.names):
-            raise NotExpressible("two features have the same name")
-        trees = float32_trees(form, document_normaliser(model))
-        check_depth(trees)
-        out.write_text("[\n" + ",\n".join(_tree_text(tree, model.names) for tree in trees) + "\n]\n", "utf-8")
+        written = float32_trees(trees, model.normaliser_of_documents())
+        check_depth(written)
+        text = "[\n" + ",\n".join(_tree_text(tree, model.names) for tree in written) + "\n]"
+        if is_probability:
+            text = f'{{"objective": "binary:logistic", "splits": {text}}}'
+        out.write_text(f"{text}\n", "utf-8")
         return [out]
 
     def read(self, path: Path) -> "XGBoostJsonReader":
