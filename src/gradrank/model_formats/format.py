@@ -14,7 +14,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
-from gradrank.training.scoring_form import ScoringForm
+from gradrank.training.scoring_form import AttentionForm, Combined, KernelForm, NetForm, ScoringForm
 
 
 class NotExpressible(GradrankError):
@@ -61,6 +61,13 @@ class ExportedModel:
         return self.normaliser
 
 
+def is_computed_in_float32(form: ScoringForm) -> bool:
+    """Return True if gradrank computes a part of the scores in float32, as in nets and kernels."""
+    if isinstance(form, Combined):
+        return any(map(is_computed_in_float32, form.forms))
+    return isinstance(form, NetForm | AttentionForm | KernelForm)
+
+
 class Reader(ABC):
     """A model that was read from an exported file. It shares no code with the writer."""
 
@@ -81,14 +88,21 @@ class ModelFormat(ABC):
     """A file format for trained models.
 
     name: the name for `gradrank export-model --to`, which is also the name of the file. summary: one line about the
-    format. tolerance: the largest allowed difference of a score, relative to the larger of 1 and the largest absolute
-    score of the checked data. extension: the usual suffix of a file, such as ".json".
+    format. tolerance: the largest allowed difference of a score for any model; see `tolerance_of`. extension: the usual
+    suffix of a file, such as ".json".
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     tolerance: ClassVar[float]
     extension: ClassVar[str]
+
+    def tolerance_of(self, form: ScoringForm) -> float:
+        """Return the largest allowed difference of a score for a form.
+
+        The difference is relative to the larger of 1 and the largest absolute score of the checked data.
+        """
+        return self.tolerance
 
     @abstractmethod
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
