@@ -91,7 +91,7 @@ class ReportedDataset:
         return frozenset((a, b) if is_first else (b, a) for a, b, is_first in pairs)
 
     @property
-    def parameter_hint_parameters(self) -> set[str]:
+    def methods_with_parameters(self) -> set[str]:
         """Names of the methods whose parameters are known because they have a trained fold."""
         return {model for model, folds in self.folds.items() if folds}
 

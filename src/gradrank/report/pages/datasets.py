@@ -59,7 +59,7 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
     return {
         "dataset": dataset,
         "convention": dataset.convention,
-        "linked": dataset.parameter_hint_parameters,
+        "linked": dataset.methods_with_parameters,
         "entry": catalogue().get(dataset.name),
         "grades": _grades(dataset.meta),
         "held_out": held_out_sentence(dataset.meta),

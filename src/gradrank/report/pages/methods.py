@@ -45,7 +45,7 @@ def pages(contents: Contents) -> list[Page]:
     """Return a list with one page, or an empty list if no parameters are known."""
     datasets: dict[str, dict[str, list[str]]] = {}  # keys: method, then settings as JSON; values: data sets
     for dataset in contents.datasets:
-        for name in dataset.parameter_hint_parameters:
+        for name in dataset.methods_with_parameters:
             spec = dataset.folds[name][0].spec
             settings = json.dumps([spec["model"], spec["params"], spec.get("pairs")])
             datasets.setdefault(name, {}).setdefault(settings, []).append(dataset.name)

@@ -22,7 +22,7 @@ def pages(contents: Contents) -> list[Page]:
         results=results,
         here=_overview(contents.run_here),
         committed=_overview(contents.committed),
-        linked={model for dataset in contents.datasets for model in dataset.parameter_hint_parameters},
+        linked={model for dataset in contents.datasets for model in dataset.methods_with_parameters},
         jobs=sum(cost.jobs for cost in costs),
         job_seconds=sum(cost.seconds for cost in costs),
     )
