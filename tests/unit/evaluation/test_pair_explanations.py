@@ -7,6 +7,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
+from gradrank.evaluation.explanations import exchanged_scores, sampled_shapley
 from gradrank.evaluation.explanations.pairs import best_two, explain_pair
 from gradrank.training.scoring_form import Combined, LinearForm, QuadraticForm, TreesForm
 from made_folds import enumerated, fold, random_tree, trees_function
@@ -206,6 +207,16 @@ def test_the_seed_decides_the_sample():
     first, again, other = (explain_pair(trained, features, 0, 1, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(first.contributions, again.contributions)
     assert not np.array_equal(first.contributions, other.contributions)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_the_size_of_batches_does_not_matter(name, monkeypatch):
+    expected = explain_pair(SAMPLED[name], query(), 0, 1)
+    monkeypatch.setattr(exchanged_scores, "BATCH_VALUES", 100)
+    monkeypatch.setattr(sampled_shapley, "BATCH_COALITIONS", 50)
+    found = explain_pair(SAMPLED[name], query(), 0, 1)
+    assert np.allclose(found.contributions, expected.contributions, rtol=0, atol=1e-12)
+    assert np.allclose(found.errors, expected.errors, rtol=0, atol=1e-12)
 
 
 def test_a_form_that_does_not_give_the_scores_is_an_error():

@@ -8,6 +8,7 @@ import numpy as np
 from gradrank.training.members import member_features
 from gradrank.training.trained_fold import TrainedFold
 
+BATCH_VALUES = 1 << 20  # feature values that are scored at once, unless one query has more: 4 MiB
 # (m, d) booleans and (m,) rows -> (m, n) scores of the n documents of the query, for m replacements.
 Scorer = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -50,7 +51,14 @@ class Pair:
         documents keep the features whose boolean is True, and have the other features of background document i. All
         other documents are unchanged, and so is the normalisation of the query.
         """
-        return _scorer(self.fold, self)
+        scorer = _scorer(self.fold, self)
+        step = max(1, BATCH_VALUES // (self.scored_rows() * self.features.shape[1]))
+
+        def in_batches(kept: np.ndarray, others: np.ndarray) -> np.ndarray:
+            starts = range(0, len(kept), step)
+            return np.concatenate([scorer(kept[i : i + step], others[i : i + step]) for i in starts])
+
+        return in_batches
 
     def scored_rows(self) -> int:
         """Return the number of documents that the models score per replacement."""

@@ -15,7 +15,7 @@ from gradrank.evaluation.explanations.exchanged_scores import Pair
 
 SCORED_ROWS = 60_000  # documents that are scored per explanation, if the bounds of the number of pairs allow it
 LEAST_PAIRS, MOST_PAIRS = 8, 256  # bounds of the number of pairs of permutations
-BATCH_ROWS = 1 << 14  # documents that are scored at once
+BATCH_COALITIONS = 1 << 13  # coalitions that are held in memory at once, unless one pair has more
 
 
 def sampled_shapley(pair: Pair, difference: float, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -39,7 +39,7 @@ def sampled_shapley(pair: Pair, difference: float, seed: int) -> tuple[np.ndarra
     pairs = uses * len(background) if uses else pairs
     others = np.tile(background, uses) if uses else random.permutation(background)[:pairs]
     changes = np.empty((pairs, count))
-    step = max(1, BATCH_ROWS // per_pair)
+    step = max(1, BATCH_COALITIONS // (2 * (count - 1)))
     for start in range(0, pairs, step):
         rows = others[start : start + step]
         forward = np.stack([random.permutation(count) for _ in rows])
