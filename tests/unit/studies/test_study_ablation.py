@@ -172,7 +172,7 @@ def test_each_job_has_the_settings_of_the_workflow(data):
 def test_each_seed_of_a_randomised_model_is_a_job(data):
     run = SHIPPED["run"] | {"seeds": [2, 10]}
     datasets = SHIPPED["datasets"] | {"shop": {"path": str(data.parent / "shop.csv")}}
-    study = {"datasets": ["shop"], "models": ["lambdamart", "regression"], "groups": {"one": [1]}}
+    study = {"datasets": ["shop"], "methods": ["lambdamart", "regression"], "groups": {"one": [1]}}
     settings = check(SHIPPED | {"run": run, "datasets": datasets, "studies": {"ablation": study}})
     jobs = settings.study_jobs("ablation")
     assert {(job["method"], job["seed"]) for job in jobs.values()} == {

@@ -6,7 +6,7 @@ The full model is that of the workflow. Both trainings have the same parameters,
 from collections.abc import Iterable
 from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AliasChoices, Field, StringConstraints, model_validator
 
 from gradrank.base.errors import GradrankError
 from gradrank.config.studies import StudySettings
@@ -23,17 +23,19 @@ Group = Annotated[tuple[ColumnName, ...], Field(min_length=1)]
 class Settings(StudySettings):
     """Settings of the study.
 
-    groups: dict from the name of each group to its features. A feature is a name, a number from 1 as in LETOR files, or
-    a range of numbers such as "11-15".
+    models: the methods, which are entries of the top-level section `models`. The key in params.yaml is `methods` or, as
+    in other studies, `models`. groups: dict from the name of each group to its features. A feature is a name, a number
+    from 1 as in LETOR files, or a range of numbers such as "11-15".
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
+    models: tuple[str, ...] = Field((), validation_alias=AliasChoices("methods", "models"))
     groups: dict[GroupName, Group] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _has_models(self) -> Self:
         if not (self.models or self.variants):
-            raise ValueError("no model is listed in `models` or `variants`")
+            raise ValueError("no method is listed in `methods` or `variants`")
         return self
 
 
