@@ -101,6 +101,14 @@ def shortest(value: np.floating) -> str:
     return text if np.float32(float(text)) == value else repr(float(value))
 
 
+def exact(value: float | np.floating) -> str:
+    """Return the float32 number with as many digits as a float64 has.
+
+    Programs that compare features and thresholds as float64 numbers need all of these digits.
+    """
+    return repr(float(np.float32(value)))
+
+
 def _with_float32_thresholds(tree: Tree, normaliser: Normaliser | None) -> Tree:
     """Return the tree with the largest float32 x that goes left as the threshold of each node.
 

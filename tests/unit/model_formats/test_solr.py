@@ -115,6 +115,20 @@ def test_nets_are_written_with_their_standardisation(rule, activation, method, t
     np.testing.assert_allclose(reader.scores(features, OFFSETS), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("rule", ["sum", "logistic"])
+def test_a_combination_of_linear_functions_is_a_net(rule, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = tuple(LinearForm(rng.normal(size=WIDTH), float(rng.normal())) for _ in range(3))
+    form, features, normaliser = (
+        Combined(lines, np.array([2.0, -1.0, 0.5]), rule),
+        random_features(),
+        random_normaliser("global"),
+    )
+    _, _, reader = written(form, tmp_path, normaliser)
+    expected = form_scores(form, normaliser(features, OFFSETS), OFFSETS)
+    np.testing.assert_allclose(reader.scores(features, OFFSETS), expected, rtol=0, atol=1e-6)
+
+
 def test_a_large_mean_costs_no_digits(tmp_path):
     features = (random_features() + 16_777_215 / 3).astype(np.float32)
     normaliser = Normaliser.of_training_part(features)

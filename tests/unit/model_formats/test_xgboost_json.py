@@ -70,13 +70,23 @@ def stump(threshold, missing_left):
 
 @pytest.mark.parametrize("missing_left", [False, True])
 def test_the_condition_is_the_next_larger_float32(missing_left, tmp_path):
-    (path,) = XGBOOST.write(ExportedModel(TreesForm((stump(0.1, missing_left),)), ("title",)), tmp_path / "m.json")
+    (path,) = XGBOOST.write(
+        ExportedModel(TreesForm((stump(0.1, missing_left),)), ("title",), None, takes_missing=True), tmp_path / "m.json"
+    )
     (tree,) = json.loads(path.read_text(encoding="utf-8"))
     assert tree["split"] == "title"
-    assert np.float32(tree["split_condition"]) == np.float32(0.1)  # the float64 0.1 is below the float32 0.1
+    assert tree["split_condition"] == np.float32(0.1)  # the float64 0.1 is below the float32 0.1
     assert tree["missing"] == (tree["yes"] if missing_left else tree["no"])
     assert [child["nodeid"] for child in tree["children"]] == [tree["yes"], tree["no"]]
     assert [child["leaf"] for child in tree["children"]] == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize("threshold", [-1.0, 0.0, 3e38, -1e300, 1e300])
+def test_a_missing_value_is_zero_if_the_model_takes_none(threshold, tmp_path):
+    form = TreesForm((stump(threshold, False), stump(threshold, True)))
+    (path,) = XGBOOST.write(ExportedModel(form, ("title",)), tmp_path / "m.json")
+    zero, missing = XGBOOST.read(path).scores(np.array([[0.0], [np.nan]], np.float32), np.array([0, 2]))
+    assert zero == missing == (-2.0 if threshold >= 0.0 else 2.0)
 
 
 def test_the_logistic_function_of_a_sum_is_an_objective(tmp_path):

@@ -17,6 +17,7 @@ from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpress
 from gradrank.model_formats.read_trees import NUMBER, Malformed, ReadLeaf, ReadSplit, ReadTree, float32_of
 from gradrank.model_formats.tree_nodes import folded
 from gradrank.model_formats.writable_forms import (
+    exact,
     float32_trees,
     has_missing_branches,
     linear_of,
@@ -70,7 +71,7 @@ def _tree_text(tree: Tree) -> str:
         return f"{_tabs(depth)}<output> {shortest(tree.value[node])} </output>\n"
 
     def split(node: int, depth: int, left: str, right: str) -> str:
-        tabs, threshold = _tabs(depth), shortest(np.float32(tree.threshold[node]))
+        tabs, threshold = _tabs(depth), exact(tree.threshold[node])
         head = f"{tabs}<feature> {tree.feature[node] + 1} </feature>\n{tabs}<threshold> {threshold} </threshold>\n"
         children = zip(("left", "right"), (left, right), strict=True)
         return head + "".join(f'{tabs}<split pos="{pos}">\n{child}{tabs}</split>\n' for pos, child in children)

@@ -1,13 +1,13 @@
-"""The JSON dump of XGBoost, which the plug-ins of Elasticsearch and OpenSearch and Vespa read.
+"""The JSON dump of XGBoost, for the learning-to-rank plug-ins of Elasticsearch and OpenSearch, and for Vespa.
 
 `booster.dump_model(path, dump_format="json")` writes such files. The type in the plug-ins is `model/xgboost+json`.
-Features have names, and missing values a branch of their own. Features, thresholds, the values of leaves and their sum
-are float32. A value goes to the first child if it is less than the threshold.
+Features have names. A value goes to the first child if it is less than the threshold. A missing value has a branch of
+its own, which is that of 0 if the model takes no missing values. The plug-ins compute with float32 numbers.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpress
 from gradrank.model_formats.read_json import parsed_json, shown
 from gradrank.model_formats.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32
 from gradrank.model_formats.tree_nodes import check_depth, folded
-from gradrank.model_formats.writable_forms import LARGEST, float32_trees, shortest, trees_of
+from gradrank.model_formats.writable_forms import LARGEST, exact, float32_trees, shortest, trees_of
 from gradrank.training.scoring_form import Combined, Tree
 
 UNCHANGED = {"binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear"}
@@ -41,6 +41,8 @@ class XGBoostJson(ModelFormat):
         if (trees := trees_of(form)) is None:
             raise NotExpressible("XGBoost's JSON dump has sums of trees only")
         written = float32_trees(trees, model.normaliser_of_documents())
+        if not model.takes_missing:  # a feature that the search engine does not find is 0 in the data
+            written = tuple(replace(tree, missing_left=tree.threshold >= 0.0) for tree in written)
         check_depth(written)
         text = "[\n" + ",\n".join(_tree_text(tree, model.names) for tree in written) + "\n]"
         if is_probability:
@@ -69,7 +71,7 @@ def _tree_text(tree: Tree, names: Sequence[str]) -> str:
             bound = np.nextafter(bound, np.float32(np.inf))
         return (
             f'{{"nodeid": {node}, "depth": {depth}, "split": {json.dumps(names[tree.feature[node]])}, '
-            f'"split_condition": {shortest(bound)}, "yes": {yes}, "no": {no}, '
+            f'"split_condition": {exact(bound)}, "yes": {yes}, "no": {no}, '
             f'"missing": {yes if missing_yes else no}, "children": [{left}, {right}]}}'
         )
 
