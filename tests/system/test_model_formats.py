@@ -40,7 +40,7 @@ pytest.importorskip("onnxruntime", reason="needs gradrank[onnx]")
 NAMES = ("bm25", "click rate", "größe", "length", "page_rank")
 LETOR = {"regression": {}, "single_feature": {}, "lambdamart": {"rounds": 60}, "mart": {"rounds": 30, "num_leaves": 40}}
 LETOR |= {"mcrank": {"rounds": 10}, "prank_quadratic": {"epochs": 2}, "rankboost": {"rounds": 30}}
-LETOR |= {"listnet": {"epochs": 2}, "softmax": {"epochs": 2}, "attention_lambdaloss": {"epochs": 1}}
+LETOR |= {"ranknet_kernel": {"landmarks": 100}, "softmax": {"epochs": 2}, "attention_lambdaloss": {"epochs": 1}}
 
 
 class Exports(NamedTuple):
