@@ -1,5 +1,6 @@
 """The parameters of `gradrank.Ranker`: those of the estimator, and those of the method that it trains."""
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,3 +65,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return value
+
+
+def number_of_threads(n_jobs: int | None) -> int:
+    """Return the number of threads: 1 for None, and the number of processors for -1.
+
+    Raises GradrankError if `n_jobs` is not a number of threads.
+    """
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
+        raise GradrankError(
+            f"n_jobs: {n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all processors, or "
+            "None for one thread"
+        )
+    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)

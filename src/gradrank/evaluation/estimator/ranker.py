@@ -1,6 +1,5 @@
 """Ranker: every method of gradrank as a scikit-learn estimator."""
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +24,13 @@ from gradrank.evaluation.estimator.inputs import (
     held_out_queries,
     input_errors,
 )
-from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, named_convention, resolve_method
+from gradrank.evaluation.estimator.parameters import (
+    ESTIMATOR_DEFAULTS,
+    check_names,
+    named_convention,
+    number_of_threads,
+    resolve_method,
+)
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
@@ -196,7 +201,7 @@ class Ranker(BaseEstimator):
                 held_out = train.qids[:0]
             parts = [replace(part, convention=convention) for part in parts]
             history = History(self.method, every_seconds=np.inf)
-            with use_threads(self._threads()):
+            with use_threads(number_of_threads(self.n_jobs)):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
@@ -295,8 +300,15 @@ class Ranker(BaseEstimator):
         Raises
         ------
         GradrankError
-            If the format cannot express the model; the message lists the formats that can. Also raised if an argument
-            is invalid, or if the scores or their order differ.
+            If an argument is invalid, if the scores or their order differ, or if the format cannot express the model.
+            In the last case, the message lists the formats that can.
+
+        Examples
+        --------
+        >>> import tempfile, gradrank
+        >>> X, y, qid = [[3.0], [1.0], [2.0]] * 4, [2, 0, 1] * 4, [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3
+        >>> ranker = gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid)
+        >>> (path,) = ranker.export(f"{tempfile.mkdtemp()}/weights.csv", to="linear", names=["age"], check=(X, qid))
         """
         check_is_fitted(self)
         with input_errors():
@@ -362,18 +374,8 @@ class Ranker(BaseEstimator):
         except ValueError as error:
             raise GradrankError(f"random_state: {error}. Fix: give an integer, or None") from None
 
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0 or self.n_jobs < -1:
-            raise GradrankError(
-                f"n_jobs: {self.n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all "
-                "processors, or None for one thread"
-            )
-        return (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
-
     def _scored(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        with use_threads(self._threads()):
+        with use_threads(number_of_threads(self.n_jobs)):
             return self.fold_.score(features, offsets)
 
 
