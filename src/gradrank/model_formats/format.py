@@ -87,9 +87,9 @@ class Reader(ABC):
 class ModelFormat(ABC):
     """A file format for trained models.
 
-    name: the name for `gradrank export-model --to`, which is also the name of the file. summary: one line about the
-    format. tolerance: the largest allowed difference of a score for any model; see `tolerance_of`. extension: the usual
-    suffix of a file, such as ".json".
+    name: the name for `gradrank export-model --to`, which is the name of the file with hyphens. summary: one line about
+    the format. tolerance: the largest allowed difference of a score for any model; see `tolerance_of`. extension: the
+    usual suffix of a file, such as ".json".
     """
 
     name: ClassVar[str]

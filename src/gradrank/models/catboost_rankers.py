@@ -20,14 +20,15 @@ from gradrank.base.files import atomic
 from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model import Callback, Model, param, register
 from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.feature_constraints import MONOTONE, ConstrainedParams, Monotone, monotone_signs
 from gradrank.training.training_queries import with_grades_to_order
 
 
-class CatBoostParams(ModelParams):
+class CatBoostParams(ConstrainedParams):
     """The parameters of CatBoost under their CatBoost names, except that `rounds` is `iterations` in CatBoost."""
 
     rounds: int = param(300, "number of trees; the best number on validation is usually much smaller", ge=1)
@@ -37,6 +38,12 @@ class CatBoostParams(ModelParams):
     depth: int = param(4, "validation NDCG@10 of YetiRank on MQ2007 .4602; .4553 with CatBoost's 6", ge=1, le=16)
     l2_leaf_reg: float = param(3.0, "CatBoost's default", ge=0)
     select_by: str = param("ndcg@10", "validation measure that selects the number of trees", pattern=CRITERION)
+
+
+class MonotoneParams(CatBoostParams):
+    """The parameters of losses with monotone constraints. Trees of YetiRank and YetiLoss violate such constraints."""
+
+    monotone: Monotone = MONOTONE
 
 
 TREES: dict[str, Dimension] = {
@@ -64,7 +71,7 @@ class YetiRank(Model[CatBoostParams]):
     @classmethod
     def loss_function(cls, params: CatBoostParams) -> str:
         """Return the loss and its settings in the notation of CatBoost, such as `StochasticRank:metric=NDCG;top=10`."""
-        settings = params.model_dump(exclude=set(CatBoostParams.model_fields))
+        settings = params.model_dump(exclude=set(MonotoneParams.model_fields))
         text = ";".join(f"{name}={value}" for name, value in settings.items())
         return f"{cls.loss}:{text}" if text else cls.loss
 
@@ -79,6 +86,8 @@ class YetiRank(Model[CatBoostParams]):
 
         train = with_grades_to_order(train, cls.name)
         settings = params.model_dump(include=set(CatBoostParams.model_fields) - {"rounds", "select_by"})
+        if isinstance(params, MonotoneParams) and params.monotone:
+            settings["monotone_constraints"] = monotone_signs(params.monotone, train)
         trees = catboost.CatBoost(
             settings
             | {
@@ -159,6 +168,7 @@ def tree_form(tree: dict[str, Any], scale: float, high: set[int]) -> Tree:
 
 @register("querysoftmax")
 class QuerySoftMax(YetiRank):
+    Params = MonotoneParams
     summary = "Symmetric trees on the cross entropy of a query's softmax (after Cao et al. 2007), CatBoost"
     loss = "QuerySoftMax"
 
@@ -175,7 +185,7 @@ class YetiLoss(YetiRank):
     summary = "YetiRank's pairs with weights by the measure, YetiLoss (Lyzhin et al. 2023), CatBoost"
 
 
-class StochasticRankParams(CatBoostParams):
+class StochasticRankParams(MonotoneParams):
     metric: Literal["DCG", "NDCG", "ERR"] = param(
         "NDCG", "the measure of the evaluation; CatBoost 1.2.10 crashes with MRR of the first ranks"
     )
