@@ -40,7 +40,7 @@ class ExportedModel:
     takes_missing
         True if a feature may be missing (NaN).
     folder
-        The folder in which `Model.save` stored the model, for formats that copy stored files; None if there is none.
+        The folder with the files that `Model.save` wrote, for formats that copy a file; None without such files.
     """
 
     form: ScoringForm

@@ -94,8 +94,17 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         GradrankError
-            If the format cannot express the model; the message lists the formats that can. Also raised if an argument
-            is invalid, or if the scores or their order differ.
+            If an argument is invalid, if the scores or their order differ, or if the format cannot express the model.
+            In the last case, the message lists the formats that can.
+
+        Examples
+        --------
+        >>> import tempfile, gradrank
+        >>> X, y, qid = [[3.0], [1.0], [2.0]] * 4, [2, 0, 1] * 4, [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3
+        >>> ranker = gradrank.Ranker("regression", random_state=1).fit(X, y, qid=qid)
+        >>> (path,) = ranker.export(f"{tempfile.mkdtemp()}/weights.csv", to="linear", names=["age"], check=(X, qid))
+        >>> path.name
+        'weights.csv'
         """
         check_is_fitted(self)
         with input_errors():
