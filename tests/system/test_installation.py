@@ -13,7 +13,8 @@ from gradrank.base.files import read_json
 from notebook_cells import NOTEBOOKS, copy_notebooks
 
 MEGABYTES = 700  # largest size of the installation without extras
-OPTIONAL = {"catboost", "dvc", "mlflow", "pandas", "pyarrow", "snakemake", "sqlalchemy", "torch", "xgboost-cpu"}
+OPTIONAL = {"catboost", "dvc", "mlflow", "onnx", "onnxruntime", "pandas", "pyarrow", "snakemake", "sqlalchemy", "torch"}
+OPTIONAL |= {"xgboost-cpu"}
 OFFLINE = ("dns error", "error sending request", "Failed to fetch", "network", "not found in the package registry")
 
 pytestmark = pytest.mark.skipif(not UV.exists(), reason="needs uv, which requirements.lock has")
@@ -101,6 +102,15 @@ def test_a_missing_extra_is_named(core, artificial, extra, command):
         (artificial / name).write_bytes(b"qid,label,x\n1,1,0.5\n")
     output = core.run("gradrank", *command, cwd=artificial, ok=False)
     assert f"pip install 'gradrank[{extra}]'" in output and "Traceback" not in output
+
+
+def test_the_core_exports_models_and_names_the_extra_for_onnx(core, artificial):
+    fold = "results/small/regression/fold1"
+    train_and_evaluate(core, "regression", "raw/S5.txt", "small", artificial)
+    export = ("gradrank", "export-model", fold, "--check", "raw/S5.txt")
+    assert " documents have the scores " in core.run(*export, "--to", "linear", "--out", "w.csv", cwd=artificial)
+    output = core.run(*export, "--to", "onnx", "--out", "w.onnx", cwd=artificial, ok=False)
+    assert "pip install 'gradrank[onnx]'" in output and "Traceback" not in output
 
 
 def test_nets_trains_a_net(nets, artificial):

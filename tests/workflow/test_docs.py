@@ -14,7 +14,7 @@ from project import ROOT, Project
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["contest", "conventions", "diff", "models", "tutorial"])
+@pytest.mark.parametrize("page", ["contest", "conventions", "diff", "explain", "models", "tutorial"])
 def test_the_commands_of_a_page_work_and_print_the_text_below_them(page, tmp_path):
     project = Project.copy(tmp_path)
     for name in ("mq2007", "ohsumed"):  # results that are in git

@@ -1,6 +1,6 @@
 # Collect the values that DVC versions, and write the report.
 #
-# Needs: the records (provenance.json) of data sets and studies.
+# Needs: the records (provenance.json) of data sets and studies, and explanations.json if `run.explanations` is true.
 # Makes: results/per_query.parquet, metrics.json and methods.csv with the values of the run's data sets, and their stamp
 # run.json; results/report.html about everything in results/, with its tables and figures in results/report/. The target
 # of one data set or study makes report.html and report/ in the folder of that data set or study.
@@ -36,6 +36,7 @@ rule report:
     "Write the report."
     input:
         lambda _: plan.run_records(),
+        lambda _: plan.explanations(settings.run.datasets),
         described="params.yaml",
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
@@ -63,6 +64,7 @@ rule report:
 use rule report as dataset_report with:
     input:
         "results/{dataset}/provenance.json",
+        lambda wc: plan.explanations([wc.dataset]),
         described="params.yaml",
     output:
         html="results/{dataset}/report.html",

@@ -5,6 +5,7 @@
     studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
     <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
     <dataset>/printed.json              the means that the last report printed; belongs to no stamp
+    <dataset>/explanations.json         what the best methods learned; contains its own checksum
     <dataset>/<method>/                 per_query.parquet, evaluation.json
     <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
 
@@ -36,6 +37,7 @@ STUDIES = "studies"  # a folder in results/; therefore no data set may have this
 PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
 MODEL, MEMBERS = "model", "members"
 EVALUATION, RUN, JOBS, PAGE = "evaluation.json", "run.json", "jobs", "page.json"
+EXPLANATIONS = "explanations.json"
 SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
 FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # in the order of writing: if SPEC exists, all others are complete
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
@@ -203,6 +205,7 @@ class DatasetFolder(Recorded):
     summary_page_path = Below("summary.md")
     queries_path = Below("queries.parquet")
     printed_path = Below("printed.json")
+    explanations_path = Below(EXPLANATIONS)
     tables_path = Below("tables")
 
     @property

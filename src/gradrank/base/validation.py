@@ -1,7 +1,7 @@
 """Checks of parameters: parse JSON from the command line, and turn pydantic errors into plain messages."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -21,11 +21,18 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flattened
 
 
-def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str]) -> "SettingsT | None":
+def validate(
+    kind: "type[SettingsT]",
+    values: Any,
+    path: str,
+    faults: list[str],
+    known_elsewhere: Callable[[str], str] = lambda key: "",
+) -> "SettingsT | None":
     """Return an instance of `kind` with the given values.
 
     If the values are invalid, return None and append each fault to `faults` as `path.to.key: reason`. path: a prefix of
-    the keys, such as `models.ranksvm.`.
+    the keys, such as `models.ranksvm.`. known_elsewhere: function from an unknown key to a text in parentheses that
+    says where the key is valid, or to an empty text.
     """
     from pydantic import ValidationError
 
@@ -42,8 +49,8 @@ def validate(kind: "type[SettingsT]", values: Any, path: str, faults: list[str])
         for fault in error.errors(include_url=False):
             where = path + ".".join(map(str, fault["loc"]))
             if fault["type"] == "extra_forbidden":
-                owner = _owner(kind, fault["loc"][:-1])
-                faults.append(f"{where}: unknown key{nearest(str(fault['loc'][-1]), list(owner.model_fields))}")
+                key, owner = str(fault["loc"][-1]), _owner(kind, fault["loc"][:-1])
+                faults.append(f"{where}: unknown key{known_elsewhere(key) or nearest(key, list(owner.model_fields))}")
             else:
                 shown = "" if fault["type"] == "missing" else f" (got {fault['input']!r})"
                 faults.append(f"{where.rstrip('.')}: {fault['msg']}{shown}")
@@ -58,8 +65,13 @@ def _booleans(kind: "type[BaseModel]", values: Any) -> Iterator[str]:
         value, annotation = values.get(key), field.annotation
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield from (f"{key}.{inner}" for inner in _booleans(annotation, value))
-        elif not _takes_bool(annotation) and True in map(_is_bool, value if isinstance(value, list) else [value]):
+        elif not _takes_bool(annotation) and True in map(_is_bool, _items(value)):
             yield key
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """Return the items of a list, the values of a mapping, or the value itself as the only item."""
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
 
 
 def _is_bool(value: Any) -> bool:

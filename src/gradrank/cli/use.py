@@ -1,4 +1,4 @@
-"""Commands that use data and models: init, evaluate, compare, predict and export."""
+"""Commands that use data and models: init, evaluate, compare, predict, export, importance, explain."""
 
 import shlex
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 commands = typer.Typer()
+TrainedModel = Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/lambdamart/fold1.")]
 
 
 @commands.command(rich_help_panel=USE, epilog=example("gradrank init my_study --data /path/to/data"))
@@ -214,3 +215,103 @@ def export(
 
     for path in export_model(folder, data, out):
         typer.echo(path)
+
+
+@commands.command(
+    rich_help_panel=USE, epilog=example("gradrank importance results/mq2007/lambdamart/fold1 data/parquet/mq2007")
+)
+def importance(
+    fold: TrainedModel,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A file with grades, in any form that `parse` reads. Or a stored collection: its test part."
+        ),
+    ],
+    metric: Annotated[str, typer.Option(help="Metric, such as ndcg@10 or map.")] = "ndcg@10",
+    convention: Annotated[
+        str | None, typer.Option(help="Metric convention. By default, the one with which the model was selected.")
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=F1,F2", help="Features to permute together. Repeat it. By default, each feature."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Number of permutations.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the permutations.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Parquet file for the table.")] = None,
+) -> None:
+    """Print how much a metric drops if a feature is permuted within each query, with 95% intervals over queries.
+
+    The model is not trained again.
+    """
+    use_one_thread()
+    from gradrank.base.conventions import selection_convention
+    from gradrank.evaluation.conventions import resolve
+    from gradrank.evaluation.explanations.documents import read_judged_documents
+    from gradrank.evaluation.explanations.importance import group_columns
+    from gradrank.evaluation.explanations.importance import importance as run
+    from gradrank.evaluation.metric_names import metric_name
+    from gradrank.training.trained_fold import TrainedFold
+
+    metric_name(metric)  # an unknown name is reported before the data are read
+    trained = TrainedFold.load(fold)
+    resolved = resolve(convention or selection_convention(trained.spec))
+    groups = group_columns(trained.schema.feature_names, _groups(group)) if group else None
+    documents = read_judged_documents(data, trained)
+    options = {"convention": documents.convention(resolved), "groups": groups, "repeats": repeats, "seed": seed}
+    result = run(trained, documents.collection, metric, docids=documents.docids, **options)
+    typer.echo(str(result))
+    if out:
+        with atomic(out) as partial:
+            result.frame().write_parquet(partial)
+
+
+def _groups(given: list[str]) -> dict[str, list[str]]:
+    """Return a dict from the name of a group to the names of its features, from texts `NAME=F1,F2`."""
+    groups = {}
+    for text in given:
+        name, sign, members = text.partition("=")
+        if not (name and sign and members) or name in groups:
+            raise GradrankError(f"--group: {text!r} is not a new group. Fix: give each group once, as NAME=F1,F2")
+        groups[name] = members.split(",")
+    return groups
+
+
+@commands.command(
+    rich_help_panel=USE,
+    epilog=example(
+        "gradrank explain results/mq2007/lambdamart/fold1 data/parquet/mq2007 --query 8002 "
+        "--pair GX025-98-7841366 GX020-88-4484206"
+    ),
+)
+def explain(
+    fold: TrainedModel,
+    data: Annotated[Path, typer.Argument(help="A file in any form that `parse` reads, or a stored collection.")],
+    query: Annotated[str, typer.Option(help="Id of the query.")],
+    pair: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help="Two documents of the query: their ids, or row numbers of the data, from 1, if documents have no ids. "
+            "By default, the first two documents of the ranking."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sampling, for models without exact values.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Parquet file for the contributions of all features.")] = None,
+) -> None:
+    """Explain why one document of a query has a higher score than another: the contributions of the features.
+
+    The contributions sum to the difference of the two scores.
+    """
+    use_one_thread()
+    from gradrank.evaluation.explanations.documents import read_query
+    from gradrank.evaluation.explanations.pairs import explain_documents
+    from gradrank.training.trained_fold import TrainedFold
+
+    trained = TrainedFold.load(fold)
+    documents = read_query(data, trained, query)
+    rows = None if pair is None else (documents.row(pair[0]), documents.row(pair[1]))
+    result = explain_documents(trained, documents.features, documents.names, documents.naming, query, rows, seed)
+    typer.echo(str(result))
+    if out:
+        with atomic(out) as partial:
+            result.frame().write_parquet(partial)

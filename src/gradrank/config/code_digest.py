@@ -46,6 +46,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
     "score_trials": ("gradrank.tuning.score_trials",),
     "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
+    "explanations": ("gradrank.report.explanations.stage",),
     "study": ("gradrank.studies.common.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),
     "study_job": (),
     "report": (

@@ -4,7 +4,7 @@ Every value is checked before any job starts. Each fault is reported with its pa
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,11 +44,13 @@ class RunParams(SettingsSection):
     """Section `run`: what plain `snakemake` builds.
 
     seeds: the seeds that every model is trained with, also in studies. If None, only the top-level `seed` is used.
+    explanations: whether the report explains the best methods of every data set (report/explanations).
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Models = "all"
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
+    explanations: bool = False
 
 
 class PairsParams(SettingsSection):
@@ -122,7 +124,16 @@ class RunSettings(SettingsSection):
 
     def study_jobs(self, form: str) -> dict[str, Any]:
         """Return a dict from the name of each of the study's own jobs to the settings of the job."""
-        return jobs(form.partition("/")[0], self.studies[form])
+        return jobs(form.partition("/")[0], self.studies[form], self._trainings(form))
+
+    def _trainings(self, form: str) -> Iterator[dict[str, Any]]:
+        """Yield the settings of each training of a study's models, for each data set and seed; see config.studies."""
+        for dataset, method in product(self.studies[form].datasets, self.study_models(form)):
+            variant = self.models[method]
+            needs_pairs = not self.imported(method) and self.model(method).needs_pairs
+            settings = {"dataset": dataset, "method": method, "model": variant.model, "params": variant.params}
+            settings |= {"pairs": needs_pairs, "convention": self.convention(dataset)}
+            yield from (settings | {"seed": seed} for seed in self.seeds_of(method))
 
     def variants(self, entries: Iterable[str]) -> list[str]:
         """Return the sorted names of all variants of these entries.
@@ -215,7 +226,7 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
         described = chain(*map(_keys, (sections["models"], sections["datasets"], *variants.values())))
         faults += _unknown_names(settings, set(described))
         if not faults:
-            faults += _check_members(settings)
+            faults += _check_members(settings) or _check_jobs(settings)
         faults += check_evaluation(settings.evaluation, settings.datasets)
     if faults or settings is None:
         raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
@@ -277,6 +288,17 @@ def _check_models(
                 faults.append(f"{path}{entry}: another model or variant has this name; choose another")
         expanded = expand(variants, path, faults) | expanded
     return with_swept_members(expanded)
+
+
+def _check_jobs(settings: RunSettings) -> list[str]:
+    """Return a fault for each study that refuses one of its models."""
+    faults = []
+    for form in settings.studies:
+        try:
+            settings.study_jobs(form)
+        except GradrankError as error:
+            faults.append(f"studies.{form.replace('/', '.')}.models: {error}")
+    return faults
 
 
 def _check_members(settings: RunSettings) -> list[str]:

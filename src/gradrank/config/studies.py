@@ -6,8 +6,12 @@ Each entry point of the group `gradrank.studies` refers to a package. Each subpa
 
 - `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
 - `jobs(settings)`: a function that returns a dict from the name of each job to its settings, which are plain data. If
-  the settings have the key `dataset`, the job starts after that data set is stored. If they have the key `model`, the
-  job depends on the code of that registered model.
+  the settings have the key `dataset`, the job starts after that data set is stored, and, if the key `pairs` is true,
+  after its pairs are stored. If they have the key `model`, the job depends on the code of that registered model;
+- or `training_jobs(settings, trainings)`, which returns the same dict for a study that repeats the trainings of its
+  `models` with a change. `trainings` yields one dict per data set, method and seed, with the keys `dataset`, `method`,
+  `model`, `params`, `seed`, `pairs` (whether the model reads the stored pairs) and `convention`. The function raises
+  GradrankError if a method cannot be trained with the change.
 
 `page.py` defines `build(inputs)`, which returns the sections of the page. `experiments.py` defines `run_job(settings,
 data, seed)`, which returns the result of a job as plain data; `data` is the folder of all stored collections. Every
@@ -16,7 +20,7 @@ start of the workflow imports the `__init__` of each study, so this file must no
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -79,9 +83,15 @@ def _packages() -> dict[str, str]:
     return {name: package for name, package in packages.items() if name != COMMON}
 
 
-def jobs(name: str, settings: StudySettings) -> dict[str, Any]:
-    """Return a dict from the name of each of the study's own jobs to its settings. Most studies have none."""
-    declared = getattr(get_study(name), "jobs", None)
+def jobs(name: str, settings: StudySettings, trainings: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return a dict from the name of each of the study's own jobs to its settings. Most studies have none.
+
+    trainings: the trainings of the study's models in the workflow. Raises GradrankError if the study refuses one.
+    """
+    study = get_study(name)
+    if hasattr(study, "training_jobs"):
+        return study.training_jobs(settings, trainings)
+    declared = getattr(study, "jobs", None)
     return declared(settings) if declared else {}
 
 

@@ -19,7 +19,7 @@ from gradrank.base.errors import nearest
 from gradrank.base.validation import validate
 from gradrank.evaluation.score_file_pattern import IMPORTED, fault
 from gradrank.training.model import Model
-from gradrank.training.registry import models
+from gradrank.training.registry import models, parameter_hint
 from gradrank.tuning.spaces import members_parameter
 
 NAME = r"[a-z][a-z0-9_]*"
@@ -97,7 +97,7 @@ def _variants(
     for combination in product(*sweeps.values()):
         swept = dict(zip(sweeps, combination, strict=True))
         new_faults: list[str] = []
-        resolved = validate(cls.Params, values | swept, f"{where}.", new_faults)
+        resolved = validate(cls.Params, values | swept, f"{where}.", new_faults, parameter_hint)
         faults += [fault for fault in new_faults if fault not in faults]
         name = "-".join([entry, *(f"{key}={value_text(value)}" for key, value in swept.items())])
         if resolved is None:

@@ -43,6 +43,8 @@ class Collection:
         (n,) float64 weights of the documents, or None if all documents have the same weight.
     convention
         The primary convention of the data set. Models are selected under this convention, in expectation over ties.
+    names
+        The d names of the features, or None if features only have numbers.
     """
 
     features: np.ndarray = field(metadata=PER_ROW)
@@ -52,6 +54,7 @@ class Collection:
     pair_source: "PairSource | None" = field(default=None, metadata=PAIRS)
     weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
     convention: Convention = field(default=LETOR4, metadata=WHOLE)
+    names: tuple[str, ...] | None = field(default=None, metadata=WHOLE)
 
     @property
     def rows(self) -> int:

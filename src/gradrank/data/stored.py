@@ -1,8 +1,9 @@
 """StoredCollection: a parsed data set on disk, from which Collections are read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.memory import check_memory
@@ -20,12 +21,22 @@ if TYPE_CHECKING:
 BLOCK_COLUMNS, MOST_BLOCKS = 32, 16
 
 
+@dataclass(frozen=True)
 class StoredCollection(PartFolder):
     """A parsed data set: a folder of Parquet files and the collection.json that describes them.
 
     Open the data set once per job with `StoredCollection.open(path)`, and pass the object on. Checksums of part files
     are verified when the files are read.
+
+    Parameters
+    ----------
+    path, description
+        See PartFolder.
+    columns
+        The columns of the features that are read, from 0, or None for all features.
     """
+
+    columns: tuple[int, ...] | None = None
 
     DESCRIPTION_FILE: ClassVar[str] = COLLECTION
     COMMAND: ClassVar[str] = "parse"
@@ -92,6 +103,25 @@ class StoredCollection(PartFolder):
             )
         return self.folds[number - 1]
 
+    def without_features(self, columns: Container[int]) -> Self:
+        """Return this data set without some of its features. The files stay as they are.
+
+        columns: the columns of these features, from 0. Raises GradrankError if no feature is left.
+        """
+        kept = [column for column in range(self.features) if column not in columns]
+        if not kept:
+            raise GradrankError(f"{self.path}: no feature is left. Fix: leave out fewer features")
+        numbers = {f"f{column + 1}": f"f{number}" for number, column in enumerate(kept, start=1)}
+        missing = self.description.get("missing_values", {})
+        changed: dict[str, Any] = {
+            "features": len(kept),
+            "missing_values": {numbers[name]: rows for name, rows in missing.items() if name in numbers},
+        }
+        if self.feature_names is not None:
+            changed["names"] = [self.feature_names[column] for column in kept]
+        present = range(self.features) if self.columns is None else self.columns
+        return replace(self, description=self.description | changed, columns=tuple(present[column] for column in kept))
+
     def pairs(self, path: Path | str) -> "StoredPairs":
         """Open the folder `path` with the pairs of this collection.
 
@@ -146,7 +176,7 @@ class StoredCollection(PartFolder):
         starts = np.flatnonzero(is_first)
         offsets = np.r_[starts, len(qids)].astype(np.int64)
         pair_source = None if pairs is None else pairs.source(self, parts)
-        features = _features(tables, sizes)
+        features = _features(tables, sizes, self.columns)
         return Collection(
             features=features if normaliser is None else normaliser(features, offsets, out=features),
             labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
@@ -154,17 +184,19 @@ class StoredCollection(PartFolder):
             qids=qids[starts],
             pair_source=pair_source,
             weights=np.concatenate([head["weight"].to_numpy() for head in heads]) if is_weighted else None,
+            names=None if self.feature_names is None else tuple(self.feature_names),
         )
 
 
-def _features(tables: Sequence["pl.LazyFrame"], sizes: Sequence[int]) -> "np.ndarray":
+def _features(tables: Sequence["pl.LazyFrame"], sizes: Sequence[int], columns: Sequence[int] | None) -> "np.ndarray":
     """Read the feature columns of all tables into one (n, d) float32 array in C order.
 
-    sizes: the number of rows of each table.
+    sizes: the number of rows of each table. columns: the columns to read, or None for all.
     """
     import numpy as np
 
     names = [name for name in tables[0].collect_schema().names() if name[:1] == "f" and name[1:].isdigit()]
+    names = names if columns is None else [names[column] for column in columns]
     features = np.empty((sum(sizes), len(names)), np.float32)
     width = max(BLOCK_COLUMNS, len(names) // MOST_BLOCKS)
     ends = np.cumsum(sizes)

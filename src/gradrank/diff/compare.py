@@ -1,70 +1,27 @@
 """Comparison of two states over the same queries: differences with intervals, paired tests, verdicts and costs.
 
-A difference is the mean over folds in B minus the mean over folds in A. Its interval is a bootstrap interval over
-queries. A method with equal values in A and B on every query is not tested. For each metric, Holm's correction covers
-all tested methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and
-the interval excludes 0.
-
-If a state has several seeds, the value of a query is the mean over seeds, and the interval is widened by the variance
-over seeds. The verdict is "within seeds" if other seeds alone could cause a difference of this size. This verdict does
-not depend on the results of the tests over queries.
+A difference is the mean over folds in B minus the mean over folds in A. The module gradrank.diff.verdicts describes the
+tests and the verdicts. For each metric, Holm's correction covers all tested methods of all data sets.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.diff.changes import Changes, changes
-from gradrank.diff.seeds import in_one_precision, seed_noise, widened
+from gradrank.diff.seeds import in_one_precision
 from gradrank.diff.state import MethodResults, State
 from gradrank.diff.sweeps import VariantPair, variant_pairs, with_names_of_b
+from gradrank.diff.verdicts import MeanDifference, corrected, tested
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
 from gradrank.report.tables.dataset_values import PAIRED_METRICS
 
-Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
 MOST_MOVED = 10
-
-
-@dataclass(frozen=True)
-class MeanDifference:
-    """The difference of one metric of one method.
-
-    a, b: means in A and B; None if undefined. difference: b - a. low, high: bounds of its 95% interval.
-    queries: number of queries that A and B share. wins, ties, losses: number of queries where B is better than, equal
-    to or worse than A. t, wilcoxon: p values. t_holm, wilcoxon_holm: the same p values, corrected by Holm's method.
-    seed_noise: as returned by `gradrank.diff.seeds.seed_noise`. If only the means are available, the fields after
-    `verdict` are nan or 0.
-    """
-
-    dataset: str
-    model: str
-    metric: str
-    a: float | None
-    b: float | None
-    difference: float
-    verdict: Verdict
-    low: float = np.nan
-    high: float = np.nan
-    queries: int = 0
-    wins: int = 0
-    ties: int = 0
-    losses: int = 0
-    t: float = np.nan
-    wilcoxon: float = np.nan
-    t_holm: float = np.nan
-    wilcoxon_holm: float = np.nan
-    seed_noise: float = np.nan
-
-    @property
-    def has_moved(self) -> bool:
-        """True if an available value differs between A and B."""
-        return self.verdict != "unchanged" and not (self.verdict == "untested" and self.difference == 0)
 
 
 class Query(NamedTuple):
@@ -156,7 +113,7 @@ def compare(a: State, b: State) -> Comparison:
         a=a,
         b=b,
         changes=found,
-        rows=_corrected([row for pair in pairs for row in _rows(*pair)]),
+        rows=corrected([row for pair in pairs for row in _rows(*pair)]),
         moved=[moved for pair in pairs if (moved := _moved_queries(*pair)) is not None],
         costs=[CostPair(d, m, in_a.cost, in_b.cost) for d, m, in_a, in_b in pairs if in_a.cost and in_b.cost],
         renamed=renamed,
@@ -247,45 +204,10 @@ def _rows(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) ->
         a, b = in_a.means[metric], in_b.means[metric]
         if in_a.values and in_b.values and metric in in_a.values.values and metric in in_b.values.values:
             row = MeanDifference(dataset, model, metric, a, b, np.nan, "no evidence")
-            yield _tested(row, in_a.values, in_b.values)
+            yield tested(row, in_a.values, in_b.values)
         else:  # values in summary.json have four decimals, but the mean of the other state may have more
             gap = np.nan if a is None or b is None else round(round(b, 4) - round(a, 4), 4)
             yield MeanDifference(dataset, model, metric, a, b, gap, "untested")
-
-
-def _tested(row: MeanDifference, in_a: QueryValues, in_b: QueryValues) -> MeanDifference:
-    """Return the row with the results of its tests.
-
-    Holm's correction, and the verdict that depends on it, are set by `_corrected`.
-    """
-    a, b = in_one_precision(in_a, in_b, row.metric)
-    wins, ties, losses = win_tie_loss(b, a)
-    if wins + losses == 0:
-        counts = {"queries": ties, "ties": ties}
-        equal = {"low": 0.0, "high": 0.0, "t": 1.0, "wilcoxon": 1.0, "t_holm": 1.0, "wilcoxon_holm": 1.0}
-        return replace(row, difference=0.0, verdict="unchanged", **counts, **equal)
-    noise = seed_noise(in_a, in_b, row.metric)
-    test = paired_test(b, a, in_a.folds, queries=in_a.qids)
-    return replace(row, seed_noise=noise, **widened(test, noise)._asdict())
-
-
-def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
-    """Return the rows with Holm's correction per metric, and with their verdicts."""
-    corrected = list(rows)
-    for metric in {row.metric for row in rows}:
-        family = [i for i, row in enumerate(rows) if row.metric == metric and row.verdict == "no evidence"]
-        t, signed_rank = (holm([getattr(rows[i], test) for i in family]) for test in ("t", "wilcoxon"))
-        for i, p_t, p in zip(family, map(float, t), map(float, signed_rank), strict=True):
-            corrected[i] = replace(rows[i], t_holm=p_t, wilcoxon_holm=p, verdict=_verdict(rows[i], p))
-    return corrected
-
-
-def _verdict(row: MeanDifference, p: float) -> Verdict:
-    if abs(row.difference) <= row.seed_noise:
-        return "within seeds"
-    if p < LEVEL and row.low > 0:
-        return "better"
-    return "worse" if p < LEVEL and row.high < 0 else "no evidence"
 
 
 def _moved_queries(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> MovedQueries | None:

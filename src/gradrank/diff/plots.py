@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from gradrank.base.numbers import number
-from gradrank.diff.compare import MeanDifference, MovedQueries
+from gradrank.diff.compare import MovedQueries
+from gradrank.diff.verdicts import MeanDifference
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from gradrank.base.errors import GradrankError, nearest
-from gradrank.diff.compare import Comparison, MeanDifference
+from gradrank.diff.compare import Comparison
+from gradrank.diff.verdicts import MeanDifference
 
 EXIT_CODE = 3  # 1 stands for an error, and 2 for a wrong command line
 

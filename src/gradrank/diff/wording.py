@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from gradrank.base.numbers import NONE, number
 from gradrank.diff.changes import Change
-from gradrank.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
+from gradrank.diff.compare import Comparison, CostPair, Query, headline
 from gradrank.diff.state import State
+from gradrank.diff.verdicts import MeanDifference, Verdict
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import P, seconds
 from gradrank.report.tables.table import Column, Table

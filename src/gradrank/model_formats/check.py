@@ -66,7 +66,8 @@ def check(fold: TrainedFold, to: str, path: Path, rows: Iterable[Batch], names: 
         offsets.append(offsets[-1][-1] + batch.offsets[1:])
         documents.extend(_documents(batch))
     expected, found = np.concatenate(ours), np.concatenate(theirs)
-    allowed = model_format.tolerance * max(1.0, float(np.abs(expected).max(initial=0.0)))
+    tolerance = model_format.tolerance_of(fold.model.scoring_form(fold.schema.width))
+    allowed = tolerance * max(1.0, float(np.abs(expected).max(initial=0.0)))
     differs = ~(np.abs(expected - found) <= allowed)  # also true for a score that is not a number
     fault = f"a difference above {allowed:.3g} is not allowed"
     if not differs.any():

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
-from gradrank.training.scoring_form import ScoringForm
+from gradrank.training.scoring_form import AttentionForm, Combined, KernelForm, NetForm, ScoringForm
 
 
 class NotExpressible(GradrankError):
@@ -40,7 +40,7 @@ class ExportedModel:
     takes_missing
         True if a feature may be missing (NaN).
     folder
-        The folder in which `Model.save` stored the model, for formats that copy stored files; None if there is none.
+        The folder with the files that `Model.save` wrote, for formats that copy a file; None without such files.
     """
 
     form: ScoringForm
@@ -59,6 +59,13 @@ class ExportedModel:
                 "the features are normalised within each query, and the format scores one document at a time"
             )
         return self.normaliser
+
+
+def is_computed_in_float32(form: ScoringForm) -> bool:
+    """Return True if gradrank computes a part of the scores in float32, as in nets and kernels."""
+    if isinstance(form, Combined):
+        return any(map(is_computed_in_float32, form.forms))
+    return isinstance(form, NetForm | AttentionForm | KernelForm)
 
 
 class Reader(ABC):
@@ -80,15 +87,22 @@ class Reader(ABC):
 class ModelFormat(ABC):
     """A file format for trained models.
 
-    name: the name for `gradrank export-model --to`, which is also the name of the file. summary: one line about the
-    format. tolerance: the largest allowed difference of a score, relative to the larger of 1 and the largest absolute
-    score of the checked data. extension: the usual suffix of a file, such as ".json".
+    name: the name for `gradrank export-model --to`, which is the name of the file with hyphens. summary: one line about
+    the format. tolerance: the largest allowed difference of a score for any model; see `tolerance_of`. extension: the
+    usual suffix of a file, such as ".json".
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     tolerance: ClassVar[float]
     extension: ClassVar[str]
+
+    def tolerance_of(self, form: ScoringForm) -> float:
+        """Return the largest allowed difference of a score for a form.
+
+        The difference is relative to the larger of 1 and the largest absolute score of the checked data.
+        """
+        return self.tolerance
 
     @abstractmethod
     def write(self, model: ExportedModel, out: Path) -> list[Path]:

@@ -7,9 +7,11 @@
 # pyright: reportMissingImports=false
 # catboost is an optional extra and may not be installed.
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -18,13 +20,15 @@ from gradrank.base.files import atomic
 from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model import Callback, Model, param, register
+from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.feature_constraints import MONOTONE, ConstrainedParams, Monotone, monotone_signs
 from gradrank.training.training_queries import with_grades_to_order
 
 
-class CatBoostParams(ModelParams):
+class CatBoostParams(ConstrainedParams):
     """The parameters of CatBoost under their CatBoost names, except that `rounds` is `iterations` in CatBoost."""
 
     rounds: int = param(300, "number of trees; the best number on validation is usually much smaller", ge=1)
@@ -34,6 +38,12 @@ class CatBoostParams(ModelParams):
     depth: int = param(4, "validation NDCG@10 of YetiRank on MQ2007 .4602; .4553 with CatBoost's 6", ge=1, le=16)
     l2_leaf_reg: float = param(3.0, "CatBoost's default", ge=0)
     select_by: str = param("ndcg@10", "validation measure that selects the number of trees", pattern=CRITERION)
+
+
+class MonotoneParams(CatBoostParams):
+    """The parameters of losses with monotone constraints. Trees of YetiRank and YetiLoss violate such constraints."""
+
+    monotone: Monotone = MONOTONE
 
 
 TREES: dict[str, Dimension] = {
@@ -61,7 +71,7 @@ class YetiRank(Model[CatBoostParams]):
     @classmethod
     def loss_function(cls, params: CatBoostParams) -> str:
         """Return the loss and its settings in the notation of CatBoost, such as `StochasticRank:metric=NDCG;top=10`."""
-        settings = params.model_dump(exclude=set(CatBoostParams.model_fields))
+        settings = params.model_dump(exclude=set(MonotoneParams.model_fields))
         text = ";".join(f"{name}={value}" for name, value in settings.items())
         return f"{cls.loss}:{text}" if text else cls.loss
 
@@ -76,6 +86,8 @@ class YetiRank(Model[CatBoostParams]):
 
         train = with_grades_to_order(train, cls.name)
         settings = params.model_dump(include=set(CatBoostParams.model_fields) - {"rounds", "select_by"})
+        if isinstance(params, MonotoneParams) and params.monotone:
+            settings["monotone_constraints"] = monotone_signs(params.monotone, train)
         trees = catboost.CatBoost(
             settings
             | {
@@ -102,6 +114,18 @@ class YetiRank(Model[CatBoostParams]):
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return self.trees.predict(features, thread_count=thread_count())
 
+    def scoring_form(self, features: int) -> TreesForm:
+        """Return the symmetric trees of CatBoost as ordinary trees, which are larger."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "trees.json")
+            self.trees.save_model(str(path), format="json")
+            model = json.loads(path.read_text(encoding="utf-8"))
+        # A missing value exceeds the borders of these features, and no border of other features.
+        columns = model["features_info"]["float_features"]
+        high = {column["feature_index"] for column in columns if column["nan_value_treatment"] == "AsTrue"}
+        scale, (bias,) = model["scale_and_bias"]
+        return TreesForm(tuple(tree_form(tree, scale, high) for tree in model["oblivious_trees"]), float(bias))
+
     def save(self, folder: Path) -> None:
         metadata = self.trees.get_metadata()
         for key in ("model_guid", "train_finish_time"):  # these entries differ between equal trainings
@@ -116,8 +140,35 @@ class YetiRank(Model[CatBoostParams]):
         return cls(CatBoost().load_model(str(folder / "trees.cbm"), format="cbm"))
 
 
+def tree_form(tree: dict[str, Any], scale: float, high: set[int]) -> Tree:
+    """Return a symmetric tree of CatBoost's JSON format as a complete binary tree, with leaves multiplied by `scale`.
+
+    All nodes of a level have the same split. Bit k of the number of a leaf is 1 if the value of the feature exceeds the
+    border of split k, so the last split is at the root.
+
+    high: the features whose missing values exceed every border.
+    """
+    splits = tree["splits"][::-1]
+    inner, leaves = 2 ** len(splits) - 1, 2 ** len(splits)
+
+    def per_node(values: list, leaf: float) -> np.ndarray:
+        """Return one value per node, from one value per level and the value of all leaves."""
+        return np.concatenate([*(np.repeat(value, 2**level) for level, value in enumerate(values)), [leaf] * leaves])
+
+    numbers = np.arange(inner + leaves)
+    return Tree(
+        feature=per_node([split["float_feature_index"] for split in splits], -1),
+        threshold=per_node([np.float64(np.float32(split["border"])) for split in splits], 0.0),
+        left=np.where(numbers < inner, 2 * numbers + 1, -1),
+        right=np.where(numbers < inner, 2 * numbers + 2, -1),
+        missing_left=per_node([split["float_feature_index"] not in high for split in splits], False),
+        value=np.concatenate([np.zeros(inner), scale * np.array(tree["leaf_values"], np.float64)]),
+    )
+
+
 @register("querysoftmax")
 class QuerySoftMax(YetiRank):
+    Params = MonotoneParams
     summary = "Symmetric trees on the cross entropy of a query's softmax (after Cao et al. 2007), CatBoost"
     loss = "QuerySoftMax"
 
@@ -134,7 +185,7 @@ class YetiLoss(YetiRank):
     summary = "YetiRank's pairs with weights by the measure, YetiLoss (Lyzhin et al. 2023), CatBoost"
 
 
-class StochasticRankParams(CatBoostParams):
+class StochasticRankParams(MonotoneParams):
     metric: Literal["DCG", "NDCG", "ERR"] = param(
         "NDCG", "the measure of the evaluation; CatBoost 1.2.10 crashes with MRR of the first ranks"
     )

@@ -4,9 +4,10 @@ The score of a document is its expected grade. The paper has two forms: multicla
 4) and ordinal classification with one binary classifier per threshold (section 5).
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from gradrank.training.model import param, register
 from gradrank.training.scoring_form import Combined, TreesForm
@@ -19,6 +20,16 @@ class McRankParams(BoostingParams):
         "ordinal",
         "one binary classifier of y >= k per threshold k; multiclass: one of y = k (Li et al. 2007, sections 4 and 5)",
     )
+
+    @model_validator(mode="after")
+    def check_form_is_monotone(self) -> Self:
+        """Raise ValueError for monotone constraints of the form `multiclass`.
+
+        The output of each grade would be monotone, but not the expected grade.
+        """
+        if self.form == "multiclass" and self.monotone:
+            raise ValueError("monotone constraints need the form ordinal. Fix: set `form: ordinal`")
+        return self
 
 
 @register("mcrank")

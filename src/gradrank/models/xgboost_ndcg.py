@@ -3,6 +3,7 @@
 # pyright: reportMissingImports=false
 # xgboost is an optional extra and may not be installed.
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,14 +15,24 @@ from gradrank.base.files import atomic
 from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model import Callback, Model, param, register
+from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Integer, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.feature_constraints import (
+    INTERACTIONS,
+    MONOTONE,
+    ConstrainedParams,
+    Interactions,
+    Monotone,
+    interaction_groups,
+    monotone_signs,
+)
 
 HIGHEST = 31  # the largest grade whose gain, 2^grade - 1, XGBoost accepts
 
 
-class XGBoostParams(ModelParams):
+class XGBoostParams(ConstrainedParams):
     """The parameters of XGBoost under their XGBoost names, and the parameters of early stopping."""
 
     learning_rate: float = param(0.05, "the default of lambdamart", gt=0)
@@ -34,6 +45,8 @@ class XGBoostParams(ModelParams):
     rounds: int = param(1000, "an upper bound; early stopping usually ends the training before", ge=1)
     patience: int = param(100, "training ends after this many rounds without a better validation value", ge=1)
     select_by: str = param("ndcg@10", "validation measure that selects the number of rounds", pattern=CRITERION)
+    monotone: Monotone = MONOTONE
+    interactions: Interactions = INTERACTIONS
 
 
 @register("xgboost_ndcg")
@@ -64,7 +77,9 @@ class XGBoostNDCG(Model[XGBoostParams]):
     def fit(cls, train: Collection, vali: Collection, params: XGBoostParams, seed: int, callback: Callback) -> Self:
         """Train until early stopping and return the model of the best round.
 
-        Raises GradrankError if a grade exceeds 31, because XGBoost does not accept larger grades.
+        Raises GradrankError if a grade exceeds 31, because XGBoost does not accept larger grades. Also raises
+        GradrankError for an unknown feature in a constraint, and for a feature in two groups of `interactions`, because
+        a branch of XGBoost's trees would then combine both groups.
         """
         import xgboost
 
@@ -73,7 +88,12 @@ class XGBoostNDCG(Model[XGBoostParams]):
                 f"{cls.name}: grade {train.labels.max()} in the training part, but XGBoost's rank:ndcg accepts at most "
                 f"{HIGHEST}. Fix: map the grades to 0 to {HIGHEST}"
             )
-        settings = params.model_dump(exclude={"rounds", "patience", "select_by"})
+        settings = params.model_dump(exclude={"rounds", "patience", "select_by", "monotone", "interactions"})
+        if params.monotone:
+            settings["monotone_constraints"] = tuple(monotone_signs(params.monotone, train))
+        if params.interactions:
+            groups = interaction_groups(params.interactions, train, may_overlap=False)
+            settings["interaction_constraints"] = json.dumps(groups)
         settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": thread_count(), "tree_method": "hist"}
         data = xgboost.DMatrix(train.features, train.labels, nthread=thread_count())
         data.set_group(np.diff(train.offsets))
@@ -94,6 +114,12 @@ class XGBoostNDCG(Model[XGBoostParams]):
 
         return self.booster.predict(DMatrix(features, nthread=thread_count())).astype(np.float64)
 
+    def scoring_form(self, features: int) -> TreesForm:
+        """Return the trees of the booster. XGBoost adds the values of their leaves in float32."""
+        learner = json.loads(self.booster.save_raw("json"))["learner"]
+        trees = tuple(map(tree_form, learner["gradient_booster"]["model"]["trees"]))
+        return TreesForm(trees, float(learner["learner_model_param"]["base_score"].strip("[]")))
+
     def save(self, folder: Path) -> None:
         with atomic(folder / "trees.ubj") as partial:
             partial.write_bytes(self.booster.save_raw("ubj"))
@@ -103,3 +129,21 @@ class XGBoostNDCG(Model[XGBoostParams]):
         from xgboost import Booster
 
         return cls(Booster({"nthread": thread_count()}, model_file=bytearray((folder / "trees.ubj").read_bytes())))
+
+
+def tree_form(tree: dict[str, Any]) -> Tree:
+    """Return a tree of XGBoost's JSON format. For leaves, the format has the value in the place of the threshold.
+
+    In XGBoost, a document goes to the left child if x < t. For float32 numbers, this is x <= the number before t.
+    """
+    conditions = np.array(tree["split_conditions"], np.float32)
+    left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+    is_leaf = left < 0
+    return Tree(
+        feature=np.where(is_leaf, -1, tree["split_indices"]),
+        threshold=np.where(is_leaf, 0.0, np.nextafter(conditions, np.float32(-np.inf))).astype(np.float64),
+        left=left,
+        right=right,
+        missing_left=~is_leaf & np.array(tree["default_left"], bool),
+        value=np.where(is_leaf, conditions, 0.0).astype(np.float64),
+    )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256
-from gradrank.base.results import EVALUATION, JOBS, MEMBERS, MODEL, PAGE, PROVENANCE, RUN, SPEC, read_job
+from gradrank.base.results import EVALUATION, EXPLANATIONS, JOBS, MEMBERS, MODEL, PAGE, PROVENANCE, RUN, SPEC, read_job
 from gradrank.base.stamps import OTHER_VERSION, mismatches, read_sealed
 from gradrank.data.part_files import COLLECTION, PAIRS
 
@@ -34,6 +34,7 @@ def stamps(results: Path, data: Path) -> list[Path]:
     paths = [(data, path) for name in DATA_STAMPS for path in data.glob(f"*/*/{name}")]
     paths += [(results, path) for name in RESULT_STAMPS for path in results.rglob(name)]
     self_stamped = [*results.glob("studies/**/jobs/*.json"), *results.glob(f"studies/**/{PAGE}")]
+    self_stamped += results.glob(f"*/{EXPLANATIONS}")
     paths += [(results, path) for path in self_stamped]
     paths = [path for root, path in paths if not _is_hidden(path.relative_to(root))]
     return sorted(path for path in paths if f"/{MODEL}/{MEMBERS}/" not in path.as_posix())
@@ -53,7 +54,7 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
         wrong = [Mismatch(stamp, *entry) for entry in _data_mismatches(stamp)]
         yield from (mismatch for mismatch in wrong if stamp.name != FETCHED or mismatch.reason != "missing")
         return
-    if stamp.parent.name == JOBS or stamp.name == PAGE:
+    if stamp.parent.name == JOBS or stamp.name in (PAGE, EXPLANATIONS):
         try:
             read_job(stamp) if stamp.parent.name == JOBS else read_sealed(stamp)
         except GradrankError:

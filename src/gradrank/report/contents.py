@@ -1,14 +1,14 @@
 """Read the content of the report from results/ and data/parquet/."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradrank.base import results
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json
+from gradrank.base.files import read_json, sha256
 from gradrank.base.git import revision
 from gradrank.base.results import SUMMARY, Results
 from gradrank.base.stamps import read_sealed
@@ -57,7 +57,8 @@ class ReportedDataset:
     remarks on the state of the results. costs: the cost of each model. Models without stored times are left out.
     cautions: cautions about short lists and tied scores. tests: rows of the paired tests of the headline metric.
     was_run_here: True if the results were computed in this folder, False if they were committed. The settings of
-    committed results are unknown.
+    committed results are unknown. explanations: content of explanations.json, and under the key `is_current` whether
+    the explained folds and the summary have not changed since; None if the file is missing.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ReportedDataset:
     cautions: list[Caution] = field(default_factory=list)
     tests: list[Row] = field(default_factory=list)
     was_run_here: bool = True
+    explanations: dict[str, Any] | None = None
 
     @property
     def is_artificial(self) -> bool:
@@ -190,12 +192,15 @@ def read_contents(
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
     reported = [
-        _read_dataset(
-            dataset,
-            titles.get(dataset.name, dataset.name),
-            primary_convention(values, dataset.name, convention),
-            data,
-            on_pages,
+        replace(
+            read_dataset(
+                dataset,
+                titles.get(dataset.name, dataset.name),
+                primary_convention(values, dataset.name, convention),
+                data,
+                on_pages,
+            ),
+            explanations=_read_explanations(dataset),
         )
         for dataset in finished
     ]
@@ -226,12 +231,13 @@ def _titles(params: Mapping[str, Any]) -> dict[str, str]:
     return titles | {name: values["title"] for name, values in datasets.items() if (values or {}).get("title")}
 
 
-def _read_dataset(
-    dataset: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: set[str]
+def read_dataset(
+    dataset: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: Collection[str] = ()
 ) -> ReportedDataset:
     """Read the results of one data set.
 
-    on_pages: models that appear on pages of studies; they are not reported as omitted from the summary.
+    convention: the primary convention. data: folder of the Parquet collections. on_pages: models that appear on pages
+    of studies; they are not reported as omitted from the summary.
     """
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
@@ -282,6 +288,14 @@ def _read_dataset(
         tests=tests,
         was_run_here=was_run_here,
     )
+
+
+def _read_explanations(dataset: results.DatasetFolder) -> dict[str, Any] | None:
+    if not dataset.explanations_path.is_file():
+        return None
+    content = read_sealed(dataset.explanations_path)
+    paths = {dataset.folder / name: digest for name, digest in content["inputs"].items()}
+    return content | {"is_current": all(path.is_file() and sha256(path) == digest for path, digest in paths.items())}
 
 
 def _read_queries(dataset: results.DatasetFolder, summary: dict[str, Any], convention: str) -> dict[str, QueryValues]:

@@ -13,13 +13,13 @@ from gradrank.base.results import Results
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
-from gradrank.report.pages import datasets, methods, overview, provenance, reading, studies
+from gradrank.report.pages import datasets, explanations, methods, overview, provenance, reading, studies
 from gradrank.report.pages.page import render_page
 from gradrank.report.plots.figure_files import write_figures
 from gradrank.report.report_tables import write_tables
 from gradrank.report.training_changes import write_printed
 
-PAGES = (overview, datasets, studies, methods, reading, provenance)
+PAGES = (overview, datasets, explanations, studies, methods, reading, provenance)
 
 
 def report(

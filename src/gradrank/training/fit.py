@@ -8,7 +8,7 @@ from gradrank.base.extras import require
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams
-from gradrank.training.registry import get_model
+from gradrank.training.registry import get_model, parameter_hint
 from gradrank.training.score_checks import InvalidScores
 from gradrank.training.weights import with_usable_weights
 
@@ -22,7 +22,7 @@ def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelPa
     cls = get_model(model)
     require(*cls.requires, extra=cls.extra, needed_by=model)
     faults: list[str] = []
-    resolved = validate(cls.Params, params, "params.", faults)
+    resolved = validate(cls.Params, params, "params.", faults, parameter_hint)
     if not isinstance(resolved, ModelParams):
         raise GradrankError(f"{model}: {'; '.join(faults)}")
     return cls, resolved

@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import requires
@@ -46,13 +46,15 @@ def train(
     members: Path | None = None,
     code: str = "",
     convention: Convention = LETOR4,
+    without: Container[int] = (),
 ) -> None:
     """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
     fold: number of the fold, from 1. params: parameters of the model. Missing parameters have their defaults.
     seed: seed of the study. pairs: folder of the stored pairs. members: the folder results/<dataset> with the trained
     members, for a model that combines the scores of other models. code: digest of the training code, which is stored in
-    spec.json. convention: primary convention of the data set, under which the model is selected.
+    spec.json. convention: primary convention of the data set, under which the model is selected. without: the columns,
+    from 0, of the features that are left out.
 
     The job writes model/, scores.parquet (splits train, vali and test), history.parquet, timing.json and, last,
     spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the model cannot be trained on
@@ -60,7 +62,7 @@ def train(
     """
     started = time.perf_counter()
     cls, resolved = resolve(model, params)
-    stored = StoredCollection.open(data)
+    stored = StoredCollection.open(data).without_features(without)
     splits = stored.fold(fold)
     spec = _specification(model, stored.description, fold, resolved, seed) | {"convention": convention.name}
     stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None

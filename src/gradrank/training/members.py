@@ -80,7 +80,7 @@ def with_member_scores(collection: Collection, split: str, members: dict[str, Fo
                 "documents. Fix: remove this folder and train the member again"
             )
         scores.append(member_scores)
-    return replace(collection, features=member_features(scores))
+    return replace(collection, features=member_features(scores), names=tuple(members))
 
 
 def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:

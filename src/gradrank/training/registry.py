@@ -123,6 +123,12 @@ def _import_declaring(name: str) -> None:
                     import_from(extension, module)
 
 
+def parameter_hint(parameter: str) -> str:
+    """Return " (a parameter of dart, mart)" with the names of all models that have a parameter; empty if none has."""
+    names = [name for name, cls in models().items() if parameter in cls.Params.model_fields]
+    return f" (a parameter of {', '.join(names)})" if names else ""
+
+
 def training_modules(cls: type[Model], params: ModelParams) -> tuple[str, ...]:
     """Return the names of the modules that determine the training of `cls`.
 

@@ -41,7 +41,11 @@ class MemberScores:
         The features are (n, m) float32, with one column per member in the order of `members`.
         """
         return {
-            split: replace(part, features=member_features([self._scores(tuner, member, split) for member in members]))
+            split: replace(
+                part,
+                features=member_features([self._scores(tuner, member, split) for member in members]),
+                names=tuple(members),
+            )
             for split, part in self.data.items()
         }
 

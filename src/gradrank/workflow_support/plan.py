@@ -216,6 +216,17 @@ class Plan:
         """Return the given methods, then the methods that are trained only because these combine their scores."""
         return [*models, *self.settings.additional_members(models)]
 
+    def explained_files(self, dataset: str) -> list[str]:
+        """Return the stamp and the model of every fold of the first seed, for the methods of a data set."""
+        folds = [
+            f"results/{dataset}/{model}/fold{fold}" for model in self.models(dataset) for fold in self.folds(dataset)
+        ]
+        return [f"{folder}/{name}" for folder in folds for name in ("spec.json", "model")]
+
+    def explanations(self, datasets: Iterable[str]) -> list[str]:
+        """Return the path of explanations.json for each data set; empty if `run.explanations` is false."""
+        return [f"results/{dataset}/explanations.json" for dataset in datasets if self.settings.run.explanations]
+
     def member_notes(self) -> list[str]:
         """Return one line per data set of the run with the methods that are trained although they are not chosen."""
         added = {name: self.settings.additional_members(self.models(name)) for name in self.settings.run.datasets}
@@ -239,7 +250,8 @@ class Plan:
     def dataset_files(self, dataset: str) -> list[str]:
         """Return every file of a data set, from the stored data to its provenance.json."""
         files = self.method_files(dataset, self.models(dataset))
-        return [*files, *(f"results/{dataset}/{name}" for name in SUMMARY_FILES)]
+        summary = (f"results/{dataset}/{name}" for name in SUMMARY_FILES)
+        return [*files, *summary, *self.explanations([dataset])]
 
     def study_files(self, study: str) -> list[str]:
         """Return every file of a study, including its provenance.json, and every file of the methods on its page."""
@@ -255,9 +267,10 @@ class Plan:
         return [f"results/studies/{study}/jobs/{job}.json" for job in self.study_jobs(study)]
 
     def job_inputs(self, study: str, job: str) -> list[str]:
-        """Return a list with the stamp of the collection that a study's job reads; empty if it reads none."""
+        """Return the stamps of the collection and of the pairs that a study's job reads; empty if it reads none."""
         settings = self.study_jobs(study)[job]
-        return self.stored_stamps(settings["dataset"])[:1] if "dataset" in settings else []
+        stamps = self.stored_stamps(settings["dataset"]) if "dataset" in settings else []
+        return stamps if settings.get("pairs") else stamps[:1]
 
     def job_code(self, study: str, job: str) -> str:
         return job_code(study.partition("/")[0], self.study_jobs(study)[job])

@@ -18,7 +18,7 @@ from gradrank.training.form_scores import form_scores
 from gradrank.training.scoring_form import Combined, LinearForm, Tree, TreesForm
 from random_forms import WIDTH, random_forms, random_tree, random_trees
 
-ENGINES = ["ranklib", "xgboost_json", "solr"]
+ENGINES = ["ranklib", "xgboost-json", "solr"]
 NAMES = ("bm25", "a, b", 'say "x"', "größe", "<last> & \\ first")
 LARGEST = float(np.finfo(np.float32).max)
 EDGES = [
@@ -37,7 +37,7 @@ EDGES = [
     1e7 + 0.3,
 ]
 EXTREMES = [5e-324, 1e-45, -1e-45, 1.2e-38, LARGEST, -LARGEST, 3.5e38, -3.5e38, 1e300, -1e300, np.inf, 1.0]
-THRESHOLDS = {"ranklib": EDGES + EXTREMES, "xgboost_json": EDGES + EXTREMES, "solr": [*EDGES, 1e300, -1e300, np.inf]}
+THRESHOLDS = {"ranklib": EDGES + EXTREMES, "xgboost-json": EDGES + EXTREMES, "solr": [*EDGES, 1e300, -1e300, np.inf]}
 
 
 def whole_number_trees(seed, thresholds, count=6):
@@ -121,7 +121,7 @@ def test_a_weighted_sum_of_trees_is_one_sum_of_trees(engine, tmp_path):
     np.testing.assert_array_equal(found, gradrank_scores(form, features))
 
 
-@pytest.mark.parametrize("engine", ["xgboost_json", "solr"])
+@pytest.mark.parametrize("engine", ["xgboost-json", "solr"])
 @pytest.mark.parametrize("deviation", [None, 2.0])
 def test_missing_values_take_their_branch(engine, deviation, tmp_path):
     normaliser = deviation and Normaliser("global", np.full(WIDTH, 0.5), np.full(WIDTH, deviation))
@@ -161,7 +161,7 @@ def chain(depth):
     return Tree(np.where(inner, 0, -1), threshold, left, right, inner, np.where(inner, 0.0, number * 1.0))
 
 
-@pytest.mark.parametrize(("engine", "depth"), [("ranklib", 500), ("xgboost_json", 300), ("solr", 300)])
+@pytest.mark.parametrize(("engine", "depth"), [("ranklib", 500), ("xgboost-json", 300), ("solr", 300)])
 def test_deep_trees(engine, depth, tmp_path):
     form, features = TreesForm((chain(depth),)), np.zeros((depth + 2, WIDTH), np.float32)
     features[:, 0] = 0.5 - np.arange(depth + 2)
@@ -169,7 +169,7 @@ def test_deep_trees(engine, depth, tmp_path):
     np.testing.assert_array_equal(found, gradrank_scores(form, features))
 
 
-@pytest.mark.parametrize("engine", ["xgboost_json", "solr"])
+@pytest.mark.parametrize("engine", ["xgboost-json", "solr"])
 def test_trees_that_are_too_deep_for_json_parsers_are_refused(engine, tmp_path):
     with pytest.raises(NotExpressible, match="301 levels"):
         exported_scores(engine, ExportedModel(TreesForm((chain(301),)), NAMES), None, tmp_path)
@@ -184,7 +184,7 @@ def test_too_large_leaves_are_refused(engine, tmp_path):
 
 EXPRESSIBLE = {
     "ranklib": {"linear", "quadratic of one row", "linear net", "trees", "one leaf", "no trees"},
-    "xgboost_json": {"trees", "one leaf", "no trees", "logistic of one ensemble"},
+    "xgboost-json": {"trees", "one leaf", "no trees", "logistic of one ensemble"},
     "solr": {"linear", "quadratic of one row", "linear net", "trees", "one leaf", "no trees", "net", "float64 net"},
 }
 

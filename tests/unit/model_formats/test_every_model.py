@@ -14,7 +14,7 @@ from gradrank.model_formats.lookup import find_format
 from gradrank.training.contract.test_models import every_model, fitted, random_part
 from gradrank.training.scoring_form import NoScoringForm
 
-ENGINES = ["ranklib", "xgboost_json", "solr"]
+ENGINES = ["ranklib", "xgboost-json", "solr"]
 NAMES = tuple("abcde")
 
 

@@ -139,6 +139,13 @@ def test_lightgbm_reads_the_file(rankers, tmp_path):
     np.testing.assert_array_equal(scores, rankers["lambdamart"].predict(features, qid=qid))
 
 
+def test_a_classifier_of_two_grades_is_one_booster(tmp_path):
+    """LightGBM then predicts the probability, which is the score."""
+    features, grades, qid = random_rows()
+    ranker = gradrank.Ranker("mcrank", random_state=1, rounds=5).fit(features, grades > 0, qid=qid)
+    assert ranker.export(tmp_path / "trees.txt", "lightgbm", check=(features, qid)) == [tmp_path / "trees.txt"]
+
+
 def test_an_existing_file_is_replaced_only_by_a_complete_file(tmp_path, monkeypatch):
     out = tmp_path / "w.json"
     out.write_text("old", encoding="utf-8")

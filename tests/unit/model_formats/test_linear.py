@@ -14,12 +14,14 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.model_formats.format import ExportedModel, NotExpressible
 from gradrank.model_formats.lookup import find_format
+from gradrank.training.form_scores import form_scores
 from gradrank.training.scoring_form import LinearForm
 from random_forms import OFFSETS, random_features, random_forms, random_normaliser
 
 LINEAR = find_format("linear")
 NAMES = ("bm25", "a, b", 'say "x"', "größe", "last")
 SUFFIXES = [".csv", ".json"]
+LINEAR_KINDS = ["linear", "quadratic of one row", "linear net"]
 
 
 def model(method=None, seed=0, names=NAMES):
@@ -52,7 +54,15 @@ def test_csv_and_json_have_the_same_numbers(tmp_path):
     assert content["weights"][NAMES[2]] == 0.0  # a constant feature is 0 after the normalisation
 
 
-@pytest.mark.parametrize("kind", [kind for kind in random_forms() if kind != "linear"])
+@pytest.mark.parametrize("kind", LINEAR_KINDS)
+def test_nets_and_quadratic_forms_that_are_linear(kind, tmp_path):
+    form, features = random_forms()[kind], random_features()
+    (path,) = LINEAR.write(ExportedModel(form, NAMES), tmp_path / "w.json")
+    expected = form_scores(form, features, OFFSETS)
+    np.testing.assert_allclose(LINEAR.read(path).scores(features, OFFSETS), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in random_forms() if kind not in LINEAR_KINDS])
 def test_other_scores_are_refused(kind, tmp_path):
     with pytest.raises(NotExpressible):
         LINEAR.write(ExportedModel(random_forms()[kind], NAMES), tmp_path / "w.csv")

@@ -10,7 +10,7 @@ gradrank.pin()
 import numpy as np
 import pytest
 
-from gradrank.model_formats.format import ExportedModel
+from gradrank.model_formats.format import ExportedModel, is_computed_in_float32
 from gradrank.model_formats.lookup import find_format
 from gradrank.training.form_scores import form_scores
 from gradrank.training.scoring_form import Combined, NetForm, TreesForm
@@ -29,7 +29,6 @@ onnx = pytest.importorskip("onnx", reason="needs gradrank[onnx]")
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs gradrank[onnx]")
 
 NAMES = tuple("abcde")
-FLOAT32 = "net attention outputs"  # words in the names of forms that are computed in float32
 METHODS = [None, "global", "query"]
 
 
@@ -47,9 +46,7 @@ def test_onnx_runtime_computes_the_scores_of_a_form(kind, method, tmp_path):
     normalised = features if normaliser is None else normaliser(features, OFFSETS)
     expected = form_scores(form, normalised, OFFSETS)
     scores = exported(form, tmp_path / "model.onnx", normaliser).scores(features, OFFSETS)
-    tolerance = (
-        1e-5 if any(word in kind for word in FLOAT32.split()) else 1e-7 if "poly" in kind or "rbf" in kind else 1e-12
-    )
+    tolerance = 1e-5 if is_computed_in_float32(form) else 1e-12
     np.testing.assert_allclose(scores, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
     assert scores.dtype == np.float64
 

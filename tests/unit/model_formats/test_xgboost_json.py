@@ -1,4 +1,4 @@
-"""The format xgboost_json: dumps in the shapes that XGBoost and the plug-ins know, and malformed dumps."""
+"""The format xgboost-json: dumps in the shapes that XGBoost and the plug-ins know, and malformed dumps."""
 
 import json
 
@@ -15,7 +15,7 @@ from gradrank.model_formats.format import ExportedModel
 from gradrank.model_formats.lookup import find_format
 from gradrank.training.scoring_form import Combined, Tree, TreesForm
 
-XGBOOST = find_format("xgboost_json")
+XGBOOST = find_format("xgboost-json")
 OFFSETS = np.array([0, 4])
 FEATURES = np.array([[0.5, 1.0], [0.25, 1.0], [np.nan, -3.0], [0.0, np.nan]], np.float32)  # columns: title, body
 INNER = {

@@ -56,7 +56,15 @@ class Reader:
         if rows is not None:
             features, labels = features[rows], labels[rows]
             weights = None if weights is None else weights[rows]
-        collection = Collection(features, labels, offsets, np.arange(len(qids)), weights=weights)
+        names = getattr(self.estimator, "feature_names_in_", None)
+        collection = Collection(
+            features,
+            labels,
+            offsets,
+            np.arange(len(qids)),
+            weights=weights,
+            names=None if names is None else tuple(names.tolist()),
+        )
         return GroupedRows(collection, qids.to_numpy())
 
     def validation(self, eval_set: Any) -> Collection:
@@ -100,6 +108,36 @@ class Reader:
                 f"accepts only finite numbers{' and NaN' if self.takes_missing else ''}. Fix: replace or remove it"
             )
         return features
+
+
+def query_rows(rows: int, qid: Any, query: Any, pair: Any) -> tuple[np.ndarray, str, tuple[int, int] | None]:
+    """Return the row numbers of the documents of a query, its id, and the positions of a pair in these row numbers.
+
+    rows: number of rows of X. qid: (n,) query ids, or None if all rows are one query. query: id of the query; None for
+    that of the pair, or the only query. pair: two row numbers of X, or None. Raises GradrankError if the query or the
+    pair does not exist, or if the query is ambiguous.
+    """
+    named = ["" for _ in range(rows)] if qid is None else same_length(ids(qid, "qid"), rows, "qid", ROWS)
+    names = np.array([str(name) for name in named], dtype=object)
+    if pair is not None:
+        if len(pair) != 2 or not all(isinstance(row, int | np.integer) and 0 <= row < rows for row in pair):
+            raise GradrankError(
+                f"pair: {pair!r} is not a pair of rows of X. Fix: give two numbers from 0 to {rows - 1}"
+            )
+        query = names[pair[0]] if query is None else query
+    known = list(dict.fromkeys(names))
+    if query is None and len(known) > 1:
+        raise GradrankError(f"query: missing, but X has {len(known):,} queries. Fix: give the id of one of them")
+    name = known[0] if query is None else str(query)
+    chosen = np.flatnonzero(names == name)
+    if not len(chosen):
+        raise GradrankError(f"query: no row has the query id {name!r}. Fix: give an id in qid")
+    if pair is None:
+        return chosen, name, None
+    positions = [np.flatnonzero(chosen == row) for row in pair]
+    if not all(len(found) for found in positions):
+        raise GradrankError(f"pair: a row of {pair!r} is not in query {name}. Fix: give two rows of one query")
+    return chosen, name, (int(positions[0][0]), int(positions[1][0]))
 
 
 @contextmanager

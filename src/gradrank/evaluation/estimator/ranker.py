@@ -1,22 +1,17 @@
 """Ranker: every method of gradrank as a scikit-learn estimator."""
 
-import os
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
-from gradrank.evaluation.estimator.export import export_fold
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -25,7 +20,15 @@ from gradrank.evaluation.estimator.inputs import (
     held_out_queries,
     input_errors,
 )
-from gradrank.evaluation.estimator.parameters import ESTIMATOR_DEFAULTS, check_names, named_convention, resolve_method
+from gradrank.evaluation.estimator.parameters import (
+    ESTIMATOR_DEFAULTS,
+    check_names,
+    named_convention,
+    resolve_method,
+    resolve_seed,
+    resolve_threads,
+)
+from gradrank.evaluation.estimator.trained_model import METRIC, TrainedModel
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
@@ -37,10 +40,8 @@ from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.weights import check_weights
 
-METRIC = "ndcg@10"  # the measure that `score` returns
 
-
-class Ranker(BaseEstimator):
+class Ranker(TrainedModel):
     """A method of gradrank as a scikit-learn estimator.
 
     Parameters
@@ -186,7 +187,7 @@ class Ranker(BaseEstimator):
             if train.collection.weights is not None:
                 uneven = train.collection.uneven_query
                 check_weights(cls, None if uneven is None else train.qids[uneven])
-            seed = self._seed()
+            seed = resolve_seed(self.random_state)
             if eval_set is None:
                 is_held_out = held_out_queries(train.collection.queries, seed)
                 parts = [train.collection.select_queries(chosen) for chosen in (~is_held_out, is_held_out)]
@@ -196,7 +197,7 @@ class Ranker(BaseEstimator):
                 held_out = train.qids[:0]
             parts = [replace(part, convention=convention) for part in parts]
             history = History(self.method, every_seconds=np.inf)
-            with use_threads(self._threads()):
+            with use_threads(resolve_threads(self.n_jobs)):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
@@ -275,34 +276,6 @@ class Ranker(BaseEstimator):
             self.fold_.save(partial)
             publish(partial, out)
 
-    def export(
-        self, path: Path | str, to: str, *, names: Sequence[str] | None = None, check: tuple[Any, Any] | None = None
-    ) -> list[Path]:
-        """Write the trained model in the format of another program, and return the written files.
-
-        Parameters
-        ----------
-        path
-            The file. An existing file is replaced. Some formats write more files next to it.
-        to
-            The name of the format, such as "onnx". docs/export.md lists the formats.
-        names
-            The (d,) names of the features in the file. The default is `feature_names_in_`, or f1 to fd.
-        check
-            A tuple (X, qid). An independent program reads the file, and its scores and their order are compared with
-            those of `predict`.
-
-        Raises
-        ------
-        GradrankError
-            If the format cannot express the model; the message lists the formats that can. Also raised if an argument
-            is invalid, or if the scores or their order differ.
-        """
-        check_is_fitted(self)
-        with input_errors():
-            batch = check and Reader(self, self.fold_.model.takes_missing).batch(*check)
-            return export_fold(self.fold_, path, to, names, batch)
-
     @classmethod
     def load(cls, folder: Path | str) -> Self:
         """Return the ranker in a folder. The folder is one that `save` wrote, or a fold that a workflow trained.
@@ -350,30 +323,8 @@ class Ranker(BaseEstimator):
         tags.input_tags.allow_nan = get_model(self.method).takes_missing
         return tags
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, int | np.integer):
-            if not 0 <= self.random_state < 2**31:
-                raise GradrankError(
-                    f"random_state: {self.random_state} is out of range. Fix: give an integer from 0 to {2**31 - 1}"
-                )
-            return int(self.random_state)
-        try:
-            return int(check_random_state(self.random_state).randint(2**31))
-        except ValueError as error:
-            raise GradrankError(f"random_state: {error}. Fix: give an integer, or None") from None
-
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        if not isinstance(self.n_jobs, int | np.integer) or self.n_jobs == 0 or self.n_jobs < -1:
-            raise GradrankError(
-                f"n_jobs: {self.n_jobs!r} is not a number of threads. Fix: give a positive integer, -1 for all "
-                "processors, or None for one thread"
-            )
-        return (os.cpu_count() or 1) if self.n_jobs == -1 else int(self.n_jobs)
-
     def _scored(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        with use_threads(self._threads()):
+        with use_threads(resolve_threads(self.n_jobs)):
             return self.fold_.score(features, offsets)
 
 

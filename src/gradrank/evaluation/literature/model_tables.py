@@ -97,4 +97,6 @@ def _allowed(schema: Mapping[str, Any]) -> str:
     kind = schema.get("type", "any")
     if kind == "array" and isinstance(schema.get("items"), dict):
         kind = f"list of {_allowed(schema['items'])}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        kind = f"dict of {_allowed(schema['additionalProperties'])}"
     return " ".join([kind, *bounds])

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible, Reader
-from gradrank.training.scoring_form import LinearForm
+from gradrank.model_formats.writable_forms import linear_of, linear_without_normaliser
 
 INTERCEPT = "(intercept)"  # the name of the intercept in CSV files
 HEADER = ["feature", "weight"]
@@ -27,16 +27,19 @@ class LinearFormat(ModelFormat):
     extension = ".json"
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
-        weights, intercept = raw_weights(model)
-        named = dict(zip(model.names, weights.tolist(), strict=True))
+        form = linear_of(model.form)
+        if form is None:
+            raise NotExpressible("the score is not a weighted sum of the features")
+        form = linear_without_normaliser(form, model.normaliser_of_documents())
+        named = dict(zip(model.names, form.weights.tolist(), strict=True))
         if out.suffix == ".json":
-            text = json.dumps({"intercept": intercept, "weights": named}, indent=2, ensure_ascii=False)
+            text = json.dumps({"intercept": form.intercept, "weights": named}, indent=2, ensure_ascii=False)
             out.write_text(text + "\n", encoding="utf-8")
         elif out.suffix == ".csv":
             if INTERCEPT in named:
                 raise GradrankError(f"{out.name}: a feature is called {INTERCEPT!r}. Fix: write JSON, or give --names")
             with out.open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream).writerows([HEADER, [INTERCEPT, intercept], *named.items()])
+                csv.writer(stream).writerows([HEADER, [INTERCEPT, form.intercept], *named.items()])
         else:
             raise GradrankError(f"{out.name}: the format linear is CSV or JSON. Fix: end the name with .csv or .json")
         return [out]
@@ -54,23 +57,6 @@ class LinearFormat(ModelFormat):
             return LinearReader(weights, weights.pop(INTERCEPT))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise GradrankError(f"{path}: not a file of the format linear ({error!r}). Fix: export again") from None
-
-
-def raw_weights(model: ExportedModel) -> tuple[np.ndarray, float]:
-    """Return the (d,) float64 weights and the intercept of a linear model for features that are not normalised.
-
-    Raises NotExpressible if the model is not linear, or if the features are normalised within each query.
-    """
-    form, normaliser = model.form, model.normaliser_of_documents()
-    if not isinstance(form, LinearForm):
-        raise NotExpressible("the score is not a weighted sum of the features")
-    weights, intercept = np.asarray(form.weights, np.float64), float(form.intercept)
-    if normaliser is None:
-        return weights, intercept
-    assert normaliser.mean is not None and normaliser.deviation is not None
-    varies = normaliser.deviation > 0.0  # constant features are 0 after the normalisation
-    weights = np.where(varies, weights / np.where(varies, normaliser.deviation, 1.0), 0.0)
-    return weights, intercept - float(weights @ normaliser.mean)
 
 
 class LinearReader(Reader):

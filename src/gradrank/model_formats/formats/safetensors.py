@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible, Reader
+from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible, Reader, is_computed_in_float32
 from gradrank.model_formats.tensor_scores import normalised, outputs
 from gradrank.training.scoring_form import (
     AttentionForm,
@@ -28,6 +28,7 @@ from gradrank.training.scoring_form import (
 METADATA = "model"  # the only metadata key, because safetensors writes several keys in a random order
 NORMALISER, FORMS, TOWER = "normaliser.", "forms.", "tower."  # prefixes of array names
 STATISTICS = {None: (), "query": (), "global": ("mean", "deviation")}
+SUMS = 1e-5  # tolerance of models without nets and kernels
 
 Arrays = dict[str, np.ndarray]
 
@@ -35,8 +36,11 @@ Arrays = dict[str, np.ndarray]
 class SafetensorsFormat(ModelFormat):
     name = "safetensors"
     summary = "the arrays of a linear, quadratic, kernel or neural model, with a description of the computation"
-    tolerance: ClassVar[float] = 1e-5  # gradrank computes neural nets in float32
+    tolerance: ClassVar[float] = 1e-4
     extension = ".safetensors"
+
+    def tolerance_of(self, form: ScoringForm) -> float:
+        return self.tolerance if is_computed_in_float32(form) else SUMS
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
         from safetensors.numpy import save

@@ -28,7 +28,7 @@ SPLIT_KEYS = {"nodeid", "depth", "split", "split_condition", "yes", "no", "missi
 class XGBoostJson(ModelFormat):
     """A JSON list of trees, or an object with the list and the name of the objective."""
 
-    name = "xgboost_json"
+    name = "xgboost-json"
     summary = "XGBoost's JSON dump, for the plug-ins of Elasticsearch and OpenSearch, and for Vespa: trees"
     tolerance = 1e-5
     extension = ".json"

@@ -57,7 +57,6 @@ def _quadratic(graph: Graph, x: str, form: QuadraticForm) -> str:
 
 
 def _kernel(graph: Graph, x: str, form: KernelForm) -> str:
-    """Return the (n, 1) scores. Values of the kernel are rounded to float32, as gradrank does."""
     x = graph.cast(standardised(graph, x, form.mean, form.scale), np.float64)
     landmarks = np.asarray(form.landmarks, np.float64)
     gamma = form.kernel.gamma
@@ -66,13 +65,11 @@ def _kernel(graph: Graph, x: str, form: KernelForm) -> str:
         squares = graph.node("ReduceSum", graph.node("Mul", x, x), graph.constant([1], np.int64), keepdims=1)
         norms = graph.node("Mul", squares, graph.constant(-gamma, np.float64))
         norms = graph.node("Add", norms, graph.constant(-gamma * np.square(landmarks).sum(axis=1)))
-        argument = graph.cast(graph.node("Add", products, norms), np.float32)
-        values = graph.node("Exp", graph.cast(argument, np.float64))
+        values = graph.node("Exp", graph.node("Add", products, norms))
     else:
         products = graph.node("MatMul", x, graph.constant(gamma * landmarks.T))
         argument = graph.node("Add", products, graph.constant(1.0))
         values = graph.node("Pow", argument, graph.constant(form.kernel.degree, np.float64))
-    values = graph.cast(graph.cast(values, np.float32), np.float64)
     return graph.node("MatMul", values, graph.constant(np.reshape(form.coefficients, (-1, 1)), np.float64))
 
 

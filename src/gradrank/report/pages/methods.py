@@ -81,7 +81,7 @@ def _settings(model: type[Model] | None, params: dict[str, Any]) -> list[Setting
             value=_printed(value),
             source=(fields[key].description or "") if key in fields else "",
             default=_printed(defaults.get(key)),
-            is_changed=key in defaults and value != defaults[key],
+            is_changed=key in fields and value != defaults.get(key),
         )
         for key, value in params.items()
     ]

@@ -11,6 +11,7 @@ from gradrank.report.plots import svg
 
 HEIGHT = 22
 MIDDLE = HEIGHT / 2
+STEPS = 5  # the most intervals between the ticks of an axis
 NAMES, PLOT, NUMBERS = 200, 420, 60  # column widths in a drawing of `stacked`, in drawing units
 
 
@@ -28,22 +29,32 @@ def percent(scale: svg.Scale, value: float) -> str:
     return f"{scale(value):.2f}%"
 
 
-def strip(scale: svg.Scale, parts: Iterable[Markup], label: str, class_: str = "strip") -> Markup:
-    """Return one row: grid lines with `parts` on top. label: description of the row as text."""
-    grid = [vertical_line(scale, value, "grid") for value, _ in scale.ticks(5)]
+def strip(
+    scale: svg.Scale,
+    parts: Iterable[Markup],
+    label: str,
+    class_: str = "strip",
+    height: float = HEIGHT,
+    steps: int = STEPS,
+) -> Markup:
+    """Return one row: grid lines with `parts` on top.
+
+    label: description of the row as text. steps: the most intervals between grid lines.
+    """
+    grid = [vertical_line(scale, value, "grid", height=height) for value, _ in scale.ticks(steps)]
     drawing = Markup("").join([*grid, *parts])
-    return svg.element("svg", drawing, width="100%", height=HEIGHT, role="img", aria_label=label, class_=class_)
+    return svg.element("svg", drawing, width="100%", height=height, role="img", aria_label=label, class_=class_)
 
 
-def vertical_line(scale: svg.Scale, value: float, class_: str, margin: int = 0) -> Markup:
+def vertical_line(scale: svg.Scale, value: float, class_: str, margin: int = 0, height: float = HEIGHT) -> Markup:
     """Return a vertical line at a value, with `margin` drawing units above and below."""
     at = percent(scale, value)
-    return svg.element("line", x1=at, x2=at, y1=margin, y2=HEIGHT - margin, class_=class_)
+    return svg.element("line", x1=at, x2=at, y1=margin, y2=height - margin, class_=class_)
 
 
-def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval") -> Markup:
+def bar(scale: svg.Scale, low: float, high: float, class_: str = "interval", y: float = MIDDLE) -> Markup:
     """Return a horizontal bar from `low` to `high`."""
-    return svg.element("line", x1=percent(scale, low), x2=percent(scale, high), y1=MIDDLE, y2=MIDDLE, class_=class_)
+    return svg.element("line", x1=percent(scale, low), x2=percent(scale, high), y1=y, y2=y, class_=class_)
 
 
 def diamond(scale: svg.Scale, entry: Mapping[str, Any]) -> Markup:
@@ -57,7 +68,8 @@ def diamond(scale: svg.Scale, entry: Mapping[str, Any]) -> Markup:
 def axis(scale: svg.Scale) -> Markup:
     """Return the tick labels below the rows."""
     texts = [
-        svg.element("text", text, x=percent(scale, value), y=12, class_="tick middle") for value, text in scale.ticks(5)
+        svg.element("text", text, x=percent(scale, value), y=12, class_="tick middle")
+        for value, text in scale.ticks(STEPS)
     ]
     return svg.element("svg", Markup("").join(texts), width="100%", height=16, aria_hidden="true", class_="strip")
 

@@ -14,12 +14,22 @@ from gradrank.base.files import atomic
 from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.model import Callback, Model, ModelParams, param
+from gradrank.training.model import Callback, Model, param
 from gradrank.training.scoring_form import ScoringForm, TreesForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.feature_constraints import (
+    INTERACTIONS,
+    MONOTONE,
+    ConstrainedParams,
+    Interactions,
+    Monotone,
+    interaction_groups,
+    monotone_signs,
+)
 
-OWN_PARAMETERS = {"rounds", "patience", "select_by"}  # all other fields of BoostingParams are parameters of LightGBM
+# All other fields of BoostingParams are parameters of LightGBM.
+OWN_PARAMETERS = {"rounds", "patience", "select_by", "monotone", "interactions"}
 QUERY_LIMIT = 10_000  # documents per query; LightGBM's ranking objectives reject larger queries
 RECIPE = (
     "with 15 leaves, rate .05, 50 documents per leaf and early stopping, NDCG@10 / MAP are .4478 / .4675 on MQ2007 "
@@ -39,7 +49,7 @@ TREES: dict[str, Dimension] = {
 LIGHTGBM: dict[str, Any] = {"learning_rate": 0.1, "num_leaves": 31, "min_data_in_leaf": 20, "bagging_fraction": 1.0}
 
 
-class BoostingParams(ModelParams):
+class BoostingParams(ConstrainedParams):
     """The parameters of trees, sampling and early stopping. Parameters of LightGBM have LightGBM's names."""
 
     learning_rate: float = param(0.05, RECIPE, gt=0)
@@ -57,6 +67,8 @@ class BoostingParams(ModelParams):
         "the measure that the ranking objectives optimise; selection by MAP changes results less than the seed does",
         pattern=CRITERION,
     )
+    monotone: Monotone = MONOTONE
+    interactions: Interactions = INTERACTIONS
 
 
 B = TypeVar("B", bound=BoostingParams)
@@ -128,7 +140,7 @@ class BoostedTrees(Model[B]):
     def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
         cls.check(train, params)
         boosters = [
-            create_booster(train, vali, target, lightgbm_settings(params, (seed + number) % 2**31) | settings)
+            create_booster(train, vali, target, lightgbm_settings(params, train, (seed + number) % 2**31) | settings)
             for number, (target, settings) in enumerate(cls.objectives(train.labels, params))
         ]
         return cls(boost(boosters, cls.combine, vali, params, callback))
@@ -171,9 +183,16 @@ def _has_valid_children(tree: str) -> bool:
     )
 
 
-def lightgbm_settings(params: BoostingParams, seed: int) -> dict[str, Any]:
-    """Return the settings of LightGBM: those in `params`, the seed, and the settings for bit-identical results."""
+def lightgbm_settings(params: BoostingParams, train: Collection, seed: int) -> dict[str, Any]:
+    """Return the settings of LightGBM: those in `params`, the seed, and the settings for bit-identical results.
+
+    train: the training part, whose features the constraints refer to. Raises GradrankError for an unknown feature.
+    """
     settings = params.model_dump(include=set(BoostingParams.model_fields) - OWN_PARAMETERS)
+    if params.monotone:
+        settings["monotone_constraints"] = monotone_signs(params.monotone, train)
+    if params.interactions:
+        settings["interaction_constraints"] = interaction_groups(params.interactions, train)
     return settings | {
         "seed": seed,
         "deterministic": True,

@@ -94,6 +94,6 @@ class WrappedBoostedTrees(BoostedTrees[B]):
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)
         ((target, settings),) = cls.objectives(train.labels, params)
-        booster = create_booster(train, vali, target, lightgbm_settings(params, seed % 2**31) | settings)
+        booster = create_booster(train, vali, target, lightgbm_settings(params, train, seed % 2**31) | settings)
         wrapped = cls.wrap(booster, train, params, seed)
         return cls(boost([wrapped], cls.combine, vali, params, wrapped.wrap_callback(callback)))

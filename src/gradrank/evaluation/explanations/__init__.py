@@ -1,0 +1,1 @@
+"""Explanations of trained models: importance of features, and contributions of features to a difference of scores."""
