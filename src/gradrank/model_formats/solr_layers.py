@@ -54,7 +54,7 @@ class Layers:
     def without_normaliser(self, normaliser: Normaliser | None) -> "Layers":
         """Return the layers on features before the normalisation. Their means and scales are float32 numbers.
 
-        The first layer makes up for the rounding of the means and the scales.
+        The first layer makes up for the rounding of the means.
         """
         mean, scale, first = self.mean, self.scale, self.layers[0]
         matrix, bias = first.matrix, first.bias
@@ -70,7 +70,7 @@ class Layers:
         if not (rounded_scale > 0.0).all():
             raise NotExpressible("the standard deviation of a feature is too small for float32")
         bias = bias + matrix @ ((rounded_mean - mean) / scale)
-        layers = [Layer(matrix * (rounded_scale / scale), bias, first.activation), *self.layers[1:]]
+        layers = [Layer(matrix, bias, first.activation), *self.layers[1:]]
         return Layers(layers, rounded_mean, rounded_scale)
 
 

@@ -55,10 +55,4 @@ def _divided(thresholds: np.ndarray, divisors: np.ndarray | np.float32) -> np.nd
 
 def _before_slack(thresholds: np.ndarray) -> np.ndarray:
     """Return float32 numbers to which Solr adds 1e-6. The sums are the thresholds, where this is possible."""
-    with np.errstate(over="ignore"):
-        near = thresholds - SLACK
-        below, above = np.nextafter(near, np.float32(-np.inf)), np.nextafter(near, np.float32(np.inf))
-        candidates = np.stack([near, below, above])
-        best = np.argmax(candidates + SLACK == thresholds, axis=0)
-    number = np.take_along_axis(candidates, best[None, :], axis=0)[0]
-    return np.where(thresholds >= LARGEST, np.float32(np.inf), number)  # all finite values go left
+    return np.where(thresholds >= LARGEST, np.float32(np.inf), thresholds - SLACK)  # all finite values go left

@@ -125,7 +125,7 @@ def test_a_weighted_sum_of_trees_is_one_sum_of_trees(engine, tmp_path):
 @pytest.mark.parametrize("deviation", [None, 2.0])
 def test_missing_values_take_their_branch(engine, deviation, tmp_path):
     normaliser = deviation and Normaliser("global", np.full(WIDTH, 0.5), np.full(WIDTH, deviation))
-    form, features = whole_number_trees(5, EDGES), values_next_to(EDGES).clip(-100, 100)
+    form, features = whole_number_trees(5, THRESHOLDS[engine], 20), values_next_to(EDGES).clip(-100, 100)
     features[np.random.default_rng(0).random(features.shape) < 0.3] = np.nan
     found = exported_scores(engine, ExportedModel(form, NAMES, normaliser, takes_missing=True), features, tmp_path)
     normalised = normaliser(features, np.array([0, len(features)])) if normaliser else features

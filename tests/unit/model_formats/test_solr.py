@@ -53,11 +53,11 @@ TREES = {
         {
             "weight": "2f",
             "root": {
-                **{"feature": "title", "threshold": "0.5f", "missing": "right", "left": {"value": "-100"}},
-                "right": {"feature": "body", "threshold": "10", "left": {"value": "50"}, "right": {"value": 75}},
+                **{"feature": "title", "threshold": "0.5f", "missing": "right", "left": {"value": "-7"}},
+                "right": {"feature": "body", "threshold": "4", "left": {"value": "1.5"}, "right": {"value": 3}},
             },
         },
-        {"weight": 1, "root": {"value": "-10"}},
+        {"weight": 1, "root": {"value": "0.25"}},
         {"weight": "3", "root": {"feature": "unknown", "threshold": "0", "left": {}, "right": {"value": "1"}}},
     ]
 }
@@ -66,8 +66,8 @@ TREES = {
 def test_trees_add_a_slack_to_each_threshold(tmp_path):
     reader = read(entry("MultipleAdditiveTreesModel", TREES), tmp_path)
     assert reader.names == ("title", "body")
-    rows = [[0.5, 0], [0.5000009, 0], [0.5000011, 10], [1, 10.01], [np.nan, 99]]
-    assert scores(reader, rows) == [-210, -210, 90, 140, -210]
+    rows = [[0.5, 0], [0.5000009, 0], [0.5000011, 4], [1, 4.01], [np.nan, 99]]
+    assert scores(reader, rows) == [-13.75, -13.75, 3.25, 6.25, -13.75]
 
 
 def test_trees_with_branches_for_missing_values(tmp_path):
@@ -75,7 +75,7 @@ def test_trees_with_branches_for_missing_values(tmp_path):
     params["trees"][0]["root"]["right"]["missing"] = "left"
     params["trees"].pop()
     reader = read(entry("MultipleAdditiveTreesModel", params | {"isNullSameAsZero": False}), tmp_path)
-    assert scores(reader, [[np.nan, np.nan], [np.nan, 11], [0, np.nan]]) == [90, 140, -210]
+    assert scores(reader, [[np.nan, np.nan], [np.nan, 5], [0, np.nan]]) == [3.25, 6.25, -13.75]
 
 
 def test_a_linear_model_with_normalizers(tmp_path):
@@ -136,6 +136,13 @@ def test_a_large_mean_costs_no_digits(tmp_path):
     _, _, reader = written(form, tmp_path, normaliser)
     expected = form_scores(form, normaliser(features, OFFSETS), OFFSETS)
     np.testing.assert_allclose(reader.scores(features, OFFSETS), expected, atol=1e-5)
+
+
+def test_a_normaliser_may_only_shift(tmp_path):
+    normaliser = Normaliser("global", np.array([5.0, 0.0, 0.0, -1.0, 0.0]), np.array([1.0, 1.0, 2.0, 1.0, 1.0]))
+    model, _, reader = written(LinearForm(np.ones(WIDTH)), tmp_path, normaliser)
+    assert [feature["name"] for feature in model["features"] if "norm" in feature] == ["a", "c", "d"]
+    assert scores(reader, [[5.0, 1.0, 4.0, 0.0, 0.0]]) == [4.0]
 
 
 def test_a_linear_function_is_a_linear_model_or_a_net_with_one_layer(tmp_path):
