@@ -2,8 +2,7 @@
 
 A difference is the mean over folds in B minus the mean over folds in A. Its interval is a bootstrap interval over
 queries. A method with equal values in A and B on every query is not tested. For each metric, Holm's correction covers
-all tested methods of all data sets. The verdict is better or worse if the corrected Wilcoxon test gives p < LEVEL and
-the interval excludes 0.
+all tested methods of all data sets. The verdict is better or worse by `gradrank.evaluation.significance.decision`.
 
 If a state has several seeds, the value of a query is the mean over seeds, and the interval is widened by the variance
 over seeds. The verdict is "within seeds" if other seeds alone could cause a difference of this size. This verdict does
@@ -24,7 +23,8 @@ from gradrank.diff.state import MethodResults, State
 from gradrank.diff.sweeps import VariantPair, variant_pairs, with_names_of_b
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
+from gradrank.evaluation.significance.decision import decide
+from gradrank.evaluation.statistics import holm, paired_test, win_tie_loss
 from gradrank.report.tables.dataset_values import PAIRED_METRICS
 
 Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
@@ -283,9 +283,7 @@ def _corrected(rows: list[MeanDifference]) -> list[MeanDifference]:
 def _verdict(row: MeanDifference, p: float) -> Verdict:
     if abs(row.difference) <= row.seed_noise:
         return "within seeds"
-    if p < LEVEL and row.low > 0:
-        return "better"
-    return "worse" if p < LEVEL and row.high < 0 else "no evidence"
+    return decide(p, row.low, row.high)
 
 
 def _moved_queries(dataset: str, model: str, in_a: MethodResults, in_b: MethodResults) -> MovedQueries | None:
