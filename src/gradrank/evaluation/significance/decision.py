@@ -7,8 +7,8 @@ from gradrank.evaluation.statistics import LEVEL
 
 Decision = Literal["better", "worse", "no evidence"]
 RULE = (
-    f"A difference stands if its p value of Wilcoxon's test, corrected by Holm, is below {LEVEL:g} and its 95% interval "
-    "excludes 0."
+    f"A difference stands if its p value of Wilcoxon's test, corrected by Holm, is below {LEVEL:g} and its 95% "
+    "interval excludes 0."
 )
 
 

@@ -7,7 +7,6 @@ from gradrank.evaluation.significance.decision import Decision, decide_row
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.tables.table import Row
 
-
 OPPOSITE: dict[Decision, Decision] = {"better": "worse", "worse": "better", "no evidence": "no evidence"}
 MARKS = {"better": "▲", "worse": "▼"}
 
@@ -42,7 +41,7 @@ def matrices(dataset: ReportedDataset) -> list[Matrix]:
 
 
 def _matrix(dataset: ReportedDataset, metric: str, rows: list[Row]) -> Matrix:
-    decisions = [decide_row(row) for row in rows]
+    decisions: list[Decision] = [decide_row(row) for row in rows]
     differing = [abs(row["difference"]) for row, found in zip(rows, decisions, strict=True) if found != "no evidence"]
     largest = max(differing, default=0.0) or 1.0
     cells: dict[tuple[str, str], dict] = {}

@@ -22,8 +22,8 @@ MARGIN = 0.01  # the paper's best and worst methods are .0105 apart at NDCG@10 o
 CLAIMS = (
     f"{RULE} A claim of a higher value holds if the difference stands and is positive. It is contradicted if the "
     "difference stands and is negative. Otherwise, the two are not separated. A claim that something changes little "
-    f"holds if the whole interval of the difference lies within {MARGIN:g} of 0. It is contradicted if the interval does "
-    "not and the difference stands."
+    f"holds if the whole interval of the difference lies within {MARGIN:g} of 0. It is contradicted if the interval "
+    "does not and the difference stands."
 )
 VERDICTS = {"better": HOLDS, "worse": CONTRADICTED, "no evidence": NOT_SEPARATED}
 
