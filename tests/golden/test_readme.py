@@ -6,7 +6,9 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.report.readme import PICTURE, contest_standings, picture, result_table, with_results
+from gradrank.base.results import Results
+from gradrank.evaluation.literature.published import lookup
+from gradrank.report.readme import PICTURE, contest_standings, picture, result_table, results_of, with_results
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +21,29 @@ def text() -> str:
 
 
 def shown(text: str, numbers: dict) -> str:
-    return with_results(text, contest_standings(numbers, "mq2007"), result_table(numbers, "mq2007"))
+    *_, published = results_of(Results(ROOT / "results"))
+    return with_results(text, contest_standings(numbers, "mq2007"), result_table(numbers, "mq2007"), published)
 
 
 def test_readme_shows_the_committed_contest(text):
     assert shown(text, read_json(NUMBERS)) == text, "run `make readme`"
+
+
+def test_published_numbers_are_judged_by_the_narrowest_interval(text):
+    """Every published NDCG@10 of the contest's methods has one row with its own name, and no wide interval but one."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith(" of 71 |")]
+    methods = {row.model for row in contest_standings(read_json(NUMBERS), "mq2007").rows}
+    wanted = {
+        (f"`{model}`", published.method, f"{published.value:.4f}")
+        for model in methods
+        for published in lookup("mq2007", model, "ndcg@10")
+    }
+    assert {(model, name.partition(",")[0], value) for model, name, value, *_ in rows} == wanted
+    intervals = {(model, name.partition(",")[0]): over for model, name, _, _, over, *_ in rows}
+    assert [key for key, over in intervals.items() if over == "queries"] == [("`ranksvm`", "RankSVM")]
+    assert intervals["`listnet`", "ListNet (RankLib)"] == "runs"
+    kernel = next(row for row in rows if row[0] == "`ranknet_kernel`")
+    assert kernel[1].startswith("RBF-Nystroem-RankSVM, a relative")
 
 
 def test_the_picture_shows_the_table_of_readme(text):
@@ -31,7 +51,7 @@ def test_the_picture_shows_the_table_of_readme(text):
     drawn = (ROOT / PICTURE).read_text(encoding="utf-8")
     assert f"({PICTURE})" in text and drawn == picture(ranked), "run `make readme`"
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    means = {name.strip("| `"): cells[0] for name, *cells in rows}
+    means = {name.strip("| `"): cells[0] for name, *cells in rows if " ± " in cells[0]}
     for row in ranked.rows:
         assert drawn.count(f">{row.model}</text>") == 1
         assert means[row.model].startswith(f"{row.mean:.4f}" if row.is_worse else f"**{row.mean:.4f}**")

@@ -11,7 +11,7 @@ from gradrank.base.results import DatasetFolder
 from gradrank.evaluation.fold_weights import once_per_query
 from gradrank.evaluation.per_query import QueryValues, read_compact
 from gradrank.evaluation.statistics import holm, wilcoxon_of_pairs
-from gradrank.report.tables.dataset_values import DatasetValues, published_rows
+from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.summary_tables import DEFINITIONS
 from gradrank.report.tables.table import Row, Table
 
@@ -46,7 +46,8 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, he
     if values:
         measures = DatasetValues(dataset.name, convention, {model: {convention: of} for model, of in values.items()})
         tables["folds"] = list(_folds(values, convention))
-        tables["published"] = Table("published", "", DEFINITIONS["published"].columns, published_rows(measures)).rows
+        for name in ("published", "published_bands", "published_runs"):
+            tables[name] = Table(name, "", DEFINITIONS[name].columns, DEFINITIONS[name].rows(measures)).rows
     tested = {model: of for model, of in values.items() if headline in of.values}
     return CommittedResults(convention, tables, paired_tests(tested, summary, headline))
 

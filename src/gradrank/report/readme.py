@@ -1,8 +1,8 @@
 """Write the README's results: `make readme`, or `python -m gradrank.report.readme`.
 
-A sentence, a table and the picture docs/contest.svg are built from results/studies/contest/numbers.json. The sentence
-and the table replace the text between two markers in README.md. A test fails if README.md or the picture does not match
-the results.
+A sentence, a table and the picture docs/contest.svg are built from results/studies/contest/numbers.json. A table of
+published numbers is built from results/mq2007/queries.parquet. They replace the text between two markers in README.md.
+A test fails if README.md or the picture does not match the results.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,30 +11,38 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, read_json
+from gradrank.base.numbers import number
 from gradrank.base.results import Results
 from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation.literature.published import lookup
-from gradrank.evaluation.literature.verdict import QUERIES, Band, judge
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.per_query import read_compact
 from gradrank.report.plots.figure_files import standalone
 from gradrank.report.plots.intervals import intervals
 from gradrank.report.plots.strips import stacked
 from gradrank.report.standings import Standing, Standings, families
-from gradrank.report.tables.verdicts import MARKS
+from gradrank.report.tables.dataset_values import DatasetValues, published_rows
+from gradrank.report.tables.published_runs import band_rows
+from gradrank.report.tables.verdicts import MARKS, explain_marks
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
 DATASET = "mq2007"
 PICTURE = "docs/contest.svg"
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
+PUBLISHED = (
+    "**Published numbers.** Ours are those of the run with one setting for all folds "
+    "([results/mq2007/summary.md](results/mq2007/summary.md)), under the convention of the published ones. "
+    f"{explain_marks()} The last column counts our other methods that would be reproduced or consistent, each by its "
+    "own interval. The fewer they are, the more a verdict says."
+)
 
 
 def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
-    NDCG@10 is in bold if the method is not significantly worse than the method in the first row. The last column has
-    the published values of NDCG@10 with the marks of their verdicts. numbers: content of the numbers.json of the
-    contest.
+    NDCG@10 is in bold if the method is not significantly worse than the method in the first row. numbers: content of
+    the numbers.json of the contest.
     """
     results = numbers[f"results_{dataset}"]
     below = {
@@ -49,9 +57,35 @@ def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
         cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
         if is_method and row["method"] not in below:
             cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
-        published = _published(dataset, row) if is_method else ""
-        rows.append([f"`{row['method']}`" if is_method else f"*{row['method']}*", *cells, published])
-    return pipe_table(["method", *map(metric_label, METRICS), "published NDCG@10"], rows)
+        rows.append([f"`{row['method']}`" if is_method else f"*{row['method']}*", *cells])
+    return pipe_table(["method", *map(metric_label, METRICS)], rows)
+
+
+def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
+    """Return a Markdown table of the published values of NDCG@10 of some methods beside ours.
+
+    A value that several sources print has one row. The interval is the narrowest one that the published numbers allow,
+    as in summary.md. values: the per-query values of all methods of the data set.
+    """
+    bands = [row for row in band_rows(values) if row["metric"] == JUDGED]
+    inside = {(row["model"], row["method"], row["published"], row["of"]): row["inside"] for row in bands}
+    rows: dict[tuple[str, str, float], list[str]] = {}
+    for row in published_rows(values):
+        model, published, judged = row.measured.model, row.published, row.judged
+        key = model, published.method, published.value
+        if row.measured.metric != JUDGED or model not in methods or key in rows:
+            continue
+        rows[key] = [
+            f"`{model}`",
+            f"{published.method}, {published.note}" if published.note else published.method,
+            number(published.value),
+            f"{number(judged.difference, '+.4f')} ± {number(judged.half_width)}",
+            judged.of,
+            f"{MARKS[judged.verdict]} {judged.verdict}",
+            f"{inside[*key, judged.of]} of {row.others}",
+        ]
+    head = ["method", "published as", "published", "ours minus it", "± over", "verdict", "others alike"]
+    return pipe_table(head, list(rows.values()))
 
 
 def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> Standings:
@@ -89,15 +123,8 @@ def picture(ranked: Standings) -> str:
     return standalone(stacked(plot.ranked, plot.axis, ".4f", plot.level))
 
 
-def _published(dataset: str, row: Mapping[str, Any]) -> str:
-    """Return the published values with the marks of their verdicts, such as `0.4439 ≈, 0.4383 ≈`."""
-    band = Band(row[f"{JUDGED} half"], QUERIES)
-    values = dict.fromkeys(published.value for published in lookup(dataset, row["method"], JUDGED))
-    return ", ".join(f"{value:.4f} {MARKS[judge(value, row[JUDGED], band).verdict]}" for value in values)
-
-
-def with_results(text: str, ranked: Standings, table: str) -> str:
-    """Return the README text with the sentence and the table between the two markers.
+def with_results(text: str, ranked: Standings, table: str, published: str) -> str:
+    """Return the README text with the sentence and the two tables between the two markers.
 
     Raises GradrankError if a marker is missing.
     """
@@ -105,14 +132,22 @@ def with_results(text: str, ranked: Standings, table: str) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
-    return f"{before}{BEGIN}\n**{ranked.answer()}**\n\n{table}\n{END}{after}"
+    return f"{before}{BEGIN}\n**{ranked.answer()}**\n\n{table}\n\n{PUBLISHED}\n\n{published}\n{END}{after}"
+
+
+def results_of(results: Results) -> tuple[Standings, str, str]:
+    """Return the methods of the contest, and the two tables."""
+    numbers = read_json(results.study("contest").numbers_path)
+    ranked = contest_standings(numbers, DATASET)
+    convention, measured = read_compact(results.dataset(DATASET).queries_path)
+    values = DatasetValues(DATASET, convention, {model: {convention: of} for model, of in measured.items()})
+    return ranked, result_table(numbers, DATASET), published_table(values, [row.model for row in ranked.rows])
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
     """Replace the results in README.md, and write docs/contest.svg next to it."""
-    numbers = read_json(Results(results).study("contest").numbers_path)
-    ranked = contest_standings(numbers, DATASET)
-    text = with_results(readme.read_text(encoding="utf-8"), ranked, result_table(numbers, DATASET))
+    ranked, *tables = results_of(Results(results))
+    text = with_results(readme.read_text(encoding="utf-8"), ranked, *tables)
     for path, content in ((readme, text), (readme.parent / PICTURE, picture(ranked))):
         with atomic(path) as partial:
             partial.write_text(content, encoding="utf-8")

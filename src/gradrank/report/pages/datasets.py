@@ -22,6 +22,7 @@ from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
 from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.published_runs import sharper_verdicts
 from gradrank.report.tables.table import Row
 from gradrank.report.tables.verdicts import count_verdicts
 
@@ -67,6 +68,8 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "file_order": _file_order(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
+        "runs": dataset.tables.get("published_runs", []),
+        "sharper": sharper_verdicts(dataset.tables.get("published_bands", [])),
         "spread": spread(dataset, dataset.convention) if dataset.tables["folds"] else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],

@@ -201,8 +201,7 @@ def published_rows(dataset: DatasetValues) -> Iterator[PublishedRow]:
             for published in lookup(dataset.dataset, model, metric):
                 convention = published.convention if published.convention in by_convention else dataset.primary
                 verdicts = {
-                    name: judge_values(published.value, published.folds, values[convention], metric)
-                    for name, values in dataset.values.items()
+                    name: judge_values(published, values[convention], metric) for name, values in dataset.values.items()
                 }
                 judged = verdicts.pop(model)
                 same = alike(judged.verdict, (other.verdict for other in verdicts.values()))

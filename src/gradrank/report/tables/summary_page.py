@@ -10,8 +10,9 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.dataset_values import best_mean
 from gradrank.report.tables.numbers import best, format_value
+from gradrank.report.tables.published_runs import sharper_verdicts
 from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, cautions
-from gradrank.report.tables.table import Row, Table
+from gradrank.report.tables.table import Row, Table, markdown
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
@@ -45,6 +46,10 @@ def summary_page(
         parts += ["## Effect of the file order", *_file_order(dependent)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
+    if tables["published_runs"].rows:
+        sentences = sharper_verdicts(tables["published_bands"].rows)
+        parts += ["### Published single runs, fold by fold", *sentences, tables["published_runs"].note]
+        parts.append(markdown(tables["published_runs"]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -5,6 +5,8 @@
   standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
 - folds: the means of each fold
 - published: each published number and the measured value
+- published_bands: the verdict on each published number by each kind of interval, for the headline metric
+- published_runs: our value of each fold, and the published values of single runs
 - pairwise: paired tests of all pairs of methods
 - ranks: mean ranks over queries
 - pr_curve: interpolated precision at eleven levels of recall
@@ -30,6 +32,7 @@ from gradrank.report.tables.dataset_values import (
     recall_curve,
 )
 from gradrank.report.tables.numbers import VERDICT, P
+from gradrank.report.tables.published_runs import band_rows, run_rows
 from gradrank.report.tables.table import Column, Row, Table, Wide, read_csv
 from gradrank.report.tables.verdicts import explain_verdicts
 
@@ -125,6 +128,45 @@ DEFINITIONS = {
             "{published} ({difference}, {verdict}, {alike}/{others})",
         ),
         f"The published value (ours minus it, verdict, power). {explain_verdicts()}",
+        parts="",
+    ),
+    "published_bands": Definition(
+        "Verdicts on published numbers on {} by kind of interval",
+        band_rows,
+        (
+            Column("model"),
+            Column("method"),
+            Column("metric"),
+            Column("published", form=".4f"),
+            Column("of", "interval over"),
+            Column("half_width", "half 95% interval", ".4f"),
+            Column("verdict", form=VERDICT),
+            Column("inside", "other methods inside", "d"),
+            Column("others", "of", "d"),
+        ),
+        note="Other methods inside: those that would be reproduced or consistent. The fewer, the sharper the verdict.",
+        parts="",
+    ),
+    "published_runs": Definition(
+        "Published values of single runs on {} beside ours",
+        run_rows,
+        (
+            Column("model"),
+            Column("method"),
+            Column("metric"),
+            Column("convention"),
+            Column("fold"),
+            Column("ours", form=".4f"),
+            Column("runs", form="d"),
+            Column("mean", "mean of the runs", ".4f"),
+            Column("deviation", "standard deviation", ".4f"),
+            Column("least", "lowest", ".4f"),
+            Column("most", "highest", ".4f"),
+            Column("low", "95% interval from", ".4f"),
+            Column("high", "to", ".4f"),
+            Column("inside", "ours inside"),
+        ),
+        note="The interval is that of one further run: mean ± t s √(1+1/n).",
         parts="",
     ),
     "pairwise": Definition(
