@@ -8,7 +8,15 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
 from gradrank.base.results import Results
 from gradrank.evaluation.literature.published import lookup
-from gradrank.report.readme import PICTURE, contest_standings, picture, result_table, results_of, with_results
+from gradrank.report.readme import (
+    PICTURE,
+    contest_p_best,
+    contest_standings,
+    picture,
+    result_table,
+    results_of,
+    with_results,
+)
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]
@@ -68,17 +76,23 @@ def test_a_changed_number_is_noticed(text):
     assert shown(text, numbers) != text
 
 
-def test_bold_are_those_that_the_first_is_not_better_than():
-    values = {"ndcg@10": 0.5, "map": 0.5, "mean_ndcg": 0.5, "p@10": 0.5}
-    values |= {f"{name} half": 0.01 for name in tuple(values)}
-    named = ("one", "near", "below", "constant score, file order")
-    verdicts = {("one", "near"): "not separated", ("one", "below"): "better", ("near", "below"): "better"}
+def test_bold_are_those_that_may_be_the_best_by_the_intervals_of_the_differences():
+    """Three methods at .50, .49 and .48, of which the last has a narrow interval of its difference from the first."""
+    values = {f"{name}{end}": 0.01 for name in ("ndcg@10", "map", "mean_ndcg", "p@10") for end in ("", " half")}
+    means = {"one": 0.5, "near": 0.49, "below": 0.48, "constant score, file order": 0.1}
+    halves = {("one", "near"): 0.012, ("one", "below"): 0.008, ("near", "below"): 0.012}
     numbers = {
-        "results_tiny": [{"method": name} | values for name in named],
-        "pairs_tiny": [{"first": a, "second": b, "verdict": verdict} for (a, b), verdict in verdicts.items()],
+        "results_tiny": [{"method": name} | values | {"ndcg@10": mean} for name, mean in means.items()],
+        "pairs_tiny": [
+            {"first": a, "second": b, "low": means[a] - means[b] - half, "high": means[a] - means[b] + half}
+            for (a, b), half in halves.items()
+        ],
     }
     lines = result_table(numbers, "tiny").splitlines()[2:]
-    assert [line.split(" | ")[1] for line in lines] == ["**0.5000** ± 0.0100"] * 2 + ["0.5000 ± 0.0100"] * 2
+    cells = [line.split(" | ")[1] for line in lines]
+    assert cells == ["**0.5000** ± 0.0100", "**0.4900** ± 0.0100", "0.4800 ± 0.0100", "0.1000 ± 0.0100"]
+    p_best = contest_p_best(numbers, "tiny")
+    assert p_best["one"] == 1 and p_best["near"] > 0.05 > p_best["below"] > 0
 
 
 def test_readme_without_markers_is_refused():

@@ -78,7 +78,7 @@ def plain_text(latex: str) -> str:
     """Return a cell or caption as it is printed. Bold text is between two pairs of asterisks."""
     text = re.sub(r"\\textbf\{([^{}]*)\}", r"**\1**", latex)
     text = re.sub(r"\\multicolumn\{\d+\}\{c\}\{(.*)\}", r"\1", text)
-    signs = {r"$^{\dagger}$": "†", r"$\pm$": "±", r"$\geq$": "≥", "$-$": "−", r"$<$": "<", r"\textbackslash{}": "\\\\"}
+    signs = {r"$\pm$": "±", r"$\geq$": "≥", "$-$": "−", r"$<$": "<", r"\textbackslash{}": "\\\\"}
     for sign, plain in signs.items():
         text = text.replace(sign, plain)
     text = re.sub(r"\\texttt\{((?:[^{}\\]|\\.)*)\}", r"\1", text)

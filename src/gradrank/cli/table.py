@@ -56,8 +56,8 @@ def table(
 ) -> None:
     """Print a table of methods by metrics from finished results, for a paper.
 
-    Rows are sorted by value. The best value of a column is bold, and values that are not significantly lower are
-    marked; the caption states the test. CSV has every digit.
+    Rows are sorted by value. The methods that may be the best are bold; the caption states the rule. CSV has every
+    digit.
     """
     from gradrank.report.tables.results_table import table as run
 

@@ -138,22 +138,6 @@ def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
     return p_values
 
 
-def p_against(
-    per_query: Mapping[str, np.ndarray], name: str, folds: np.ndarray | None = None, queries: np.ndarray | None = None
-) -> dict[str, float]:
-    """Return the corrected p value of `wilcoxon` of every other method against the method `name`.
-
-    per_query: as in `compare_all`. The p values are corrected for all pairs of methods (Holm 1979), as in
-    `compare_all`, because `name` may have been chosen by its values. They are nan if no query has a value for every
-    method. folds, queries: see `once_per_query`; without them, every row is a distinct query.
-    """
-    names, values, is_complete = _matrix(per_query)
-    values = _once(values, is_complete, folds, queries)
-    pairs = list(combinations(names, 2))
-    p_values = holm(wilcoxon_of_pairs(values) if len(values) else [np.nan] * len(pairs))
-    return {a if b == name else b: float(p) for (a, b), p in zip(pairs, p_values, strict=True) if name in (a, b)}
-
-
 def effect_size(a: np.ndarray, b: np.ndarray) -> float:
     """Return Cohen's d_z: the mean of a - b divided by the standard deviation of a - b. a, b: (q,) values.
 
@@ -260,7 +244,7 @@ def compare_all(
     corrected for the number of rows. Queries without a value for every method are left out. All pairs use the same
     resamples. queries: see `once_per_query`. Raises GradrankError if the methods have different numbers of queries.
     """
-    names, values, is_complete = _matrix(per_query)
+    names, values, is_complete = complete_values(per_query)
     if len(values) == 0:
         return []
     named = None if queries is None else queries[is_complete]
@@ -306,7 +290,7 @@ def friedman_nemenyi(
     """
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    names, values, is_complete = _matrix(per_query)
+    names, values, is_complete = complete_values(per_query)
     values = _once(values, is_complete, folds, queries)
     count = len(names)
     if count < 3 or len(values) < 2:
@@ -331,7 +315,7 @@ def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.round(gaps[~np.isnan(gaps)], 12)
 
 
-def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
+def complete_values(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return the m method names, and two arrays.
 
     The first array has the (k, m) values of the k queries for which every method has a value. The second has (q,)
@@ -348,7 +332,7 @@ def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray,
 def _once(
     values: np.ndarray, is_complete: np.ndarray, folds: np.ndarray | None, queries: np.ndarray | None
 ) -> np.ndarray:
-    """Return the values of the distinct queries. values, is_complete: the result of `_matrix`."""
+    """Return the values of the distinct queries. values, is_complete: the result of `complete_values`."""
     if folds is None or queries is None:
         return values
     return once_per_query(values, folds[is_complete], queries[is_complete])[0]

@@ -42,9 +42,9 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, he
         convention = measured
     else:
         values = {}
-    tables = {"main": list(_main(summary, values, convention)), "folds": [], "published": []}
+    measures = DatasetValues(dataset.name, convention, {model: {convention: of} for model, of in values.items()})
+    tables = {"main": list(_main(summary, measures)), "folds": [], "published": []}
     if values:
-        measures = DatasetValues(dataset.name, convention, {model: {convention: of} for model, of in values.items()})
         tables["folds"] = list(_folds(values, convention))
         for name in ("published", "published_bands", "published_runs"):
             tables[name] = Table(name, "", DEFINITIONS[name].columns, DEFINITIONS[name].rows(measures)).rows
@@ -67,14 +67,16 @@ def _is_mean(mean: float, stored: float | None) -> bool:
     return np.isnan(mean) if stored is None else abs(mean - stored) < 6e-5  # half of the last digit, and rounding
 
 
-def _main(summary: Summary, values: Mapping[str, QueryValues], convention: str) -> Iterator[Row]:
-    """Yield rows of the table main. Metrics without values per query have no half width."""
+def _main(summary: Summary, measures: DatasetValues) -> Iterator[Row]:
+    """Yield rows of the table main. Metrics without values per query have no half width and no p value."""
+    convention, p_best = measures.primary, measures.p_best if measures.values else {}
     for model, means in summary.items():
-        measured = values[model].values if values else {}
+        values = measures.values[model][convention] if measures.values else None
         for metric, mean in means.items():
-            half = values[model].half_width(metric) if metric in measured else None
+            half = values.half_width(metric) if values and metric in values.values else None
             row = {"convention": convention, "model": model, "metric": metric, "mean": mean}
-            yield row | {"half_width": None if is_missing(half) else half}
+            row |= {"half_width": None if is_missing(half) else half, "p_best": p_best.get((convention, model, metric))}
+            yield row
 
 
 def _folds(values: Mapping[str, QueryValues], convention: str) -> Iterator[Row]:

@@ -5,9 +5,12 @@ published numbers is built from results/mq2007/queries.parquet. They replace the
 A test fails if README.md or the picture does not match the results.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, read_json
@@ -17,10 +20,13 @@ from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_compact
+from gradrank.evaluation.significance.best_methods import covariance_of_errors, p_values
+from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.plots.figure_files import standalone
 from gradrank.report.plots.intervals import intervals
 from gradrank.report.plots.strips import stacked
 from gradrank.report.standings import Standing, Standings, families
+from gradrank.report.tables.bold import BOLD, in_bold
 from gradrank.report.tables.dataset_values import DatasetValues, published_rows
 from gradrank.report.tables.published_runs import band_rows
 from gradrank.report.tables.verdicts import MARKS, explain_marks
@@ -30,6 +36,9 @@ DATASET = "mq2007"
 PICTURE = "docs/contest.svg"
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
+CONTEST = (
+    f"± is half the 95% interval over queries, seeds and tuning. In the column NDCG@10, {BOLD[0].lower()}{BOLD[1:]}"
+)
 PUBLISHED = (
     "**Published numbers.** Ours are those of the run with one setting for all folds "
     "([results/mq2007/summary.md](results/mq2007/summary.md)), under the convention of the published ones. "
@@ -41,21 +50,15 @@ PUBLISHED = (
 def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
-    NDCG@10 is in bold if the method is not significantly worse than the method in the first row. numbers: content of
-    the numbers.json of the contest.
+    NDCG@10 is in bold by the rule of `gradrank.report.tables.bold`. numbers: content of the contest's numbers.json.
     """
-    results = numbers[f"results_{dataset}"]
-    below = {
-        pair["second"]
-        for pair in numbers[f"pairs_{dataset}"]
-        if pair["first"] == results[0]["method"] and pair["verdict"] == "better"
-    }
-    methods = {name for pair in numbers[f"pairs_{dataset}"] for name in (pair["first"], pair["second"])}
+    p_best = contest_p_best(numbers, dataset)
+    bold = in_bold({method: {"p_best": p} for method, p in p_best.items()})
     rows = []
-    for row in results:
-        is_method = row["method"] in methods  # the other rows are reference rankings, such as a constant score
+    for row in numbers[f"results_{dataset}"]:
+        is_method = row["method"] in p_best  # the other rows are reference rankings, such as a constant score
         cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
-        if is_method and row["method"] not in below:
+        if row["method"] in bold:
             cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
         rows.append([f"`{row['method']}`" if is_method else f"*{row['method']}*", *cells])
     return pipe_table(["method", *map(metric_label, METRICS)], rows)
@@ -88,13 +91,28 @@ def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
     return pipe_table(head, list(rows.values()))
 
 
+def contest_p_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, float]:
+    """Return the p value of the hypothesis that a method of the contest is one of the best, by method.
+
+    The standard errors of the differences are half the widths of their 95% intervals, divided by 1.96.
+    """
+    pairs = numbers[f"pairs_{dataset}"]
+    means = {row["method"]: row[JUDGED] for row in numbers[f"results_{dataset}"]}
+    methods = [method for method in means if any(method in (pair["first"], pair["second"]) for pair in pairs)]
+    errors = np.zeros((len(methods), len(methods)))
+    for pair in pairs:
+        i, j = methods.index(pair["first"]), methods.index(pair["second"])
+        errors[i, j] = errors[j, i] = (pair["high"] - pair["low"]) / 2 / 1.96
+    found = p_values(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
+    return dict(zip(methods, map(float, found), strict=True))
+
+
 def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> Standings:
     """Return the methods of the contest by NDCG@10, with the pairs that the contest calls better."""
     pairs = numbers[f"pairs_{dataset}"]
     better = frozenset((pair["first"], pair["second"]) for pair in pairs if pair["verdict"] == "better")
-    methods = {name for pair in pairs for name in (pair["first"], pair["second"])}
-    rows = [row for row in numbers[f"results_{dataset}"] if row["method"] in methods]
-    first, family_of = rows[0]["method"], families()
+    p_best, family_of = contest_p_best(numbers, dataset), families()
+    rows = [row for row in numbers[f"results_{dataset}"] if row["method"] in p_best]
     return Standings(
         JUDGED,
         [
@@ -107,7 +125,7 @@ def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], datase
                     {"published": each.value, "method": each.method, "source": each.source}
                     for each in lookup(dataset, row["method"], JUDGED)
                 ],
-                is_worse=(first, row["method"]) in better,
+                is_worse=p_best[row["method"]] < LEVEL,
             )
             for row in rows
         ],
@@ -116,7 +134,7 @@ def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], datase
 
 
 def picture(ranked: Standings) -> str:
-    """Return the text of an SVG file: one row per method, best first. Methods that are not worse are shaded."""
+    """Return the text of an SVG file: one row per method, best first. Methods that may be the best are shaded."""
     plot = intervals(ranked)
     if plot is None:
         raise GradrankError("The contest has no methods. Fix: run `snakemake contest`")
@@ -132,7 +150,8 @@ def with_results(text: str, ranked: Standings, table: str, published: str) -> st
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
-    return f"{before}{BEGIN}\n**{ranked.answer()}**\n\n{table}\n\n{PUBLISHED}\n\n{published}\n{END}{after}"
+    results = "\n\n".join([f"**{ranked.answer()}**", table, CONTEST, PUBLISHED, published])
+    return f"{before}{BEGIN}\n{results}\n{END}{after}"
 
 
 def results_of(results: Results) -> tuple[Standings, str, str]:

@@ -7,7 +7,8 @@ from gradrank.base.numbers import is_missing, number
 from gradrank.evaluation.literature.model_families import OTHERS, by_family
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import ReportedDataset
-from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.bold import is_worse
+from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 from gradrank.training.registry import models
 
@@ -21,7 +22,8 @@ class Standing:
     """One method on one data set.
 
     half_width: half the 95% interval of the mean, or None if the values per query are missing. published: the rows of
-    the published values under the same convention. is_worse: True if the method is significantly worse than the best.
+    the published values under the same convention. is_worse: True if the method is significantly worse than the best,
+    None if this was not tested.
     """
 
     model: str
@@ -29,7 +31,7 @@ class Standing:
     mean: float
     half_width: float | None
     published: Sequence[Row]
-    is_worse: bool
+    is_worse: bool | None
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,7 @@ class Standings:
 
     def _shared(self) -> str:
         """Return a clause that names the methods that share the highest mean; empty if there is only one."""
-        top = best({row.model: row.mean for row in self.rows}, most=len(self.rows))
-        names = [row.model for row in self.rows if row.model in top]
+        names = [row.model for row in self.rows if round(row.mean, 4) == round(self.rows[0].mean, 4)]
         if len(names) == 1:
             return ""
         if len(names) == len(self.rows):
@@ -83,17 +84,16 @@ class Standings:
         return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{BASELINE}`"
 
     def _best(self) -> str:
-        """Return a clause on the methods that are significantly worse than the first method."""
+        """Return a clause on the methods that may be the best."""
         first, *others = (row.model for row in self.rows)
-        if self.better is None:
+        if self.rows[0].is_worse is None:
             return f"`{first}` has the highest mean, which is not tested, because values per query are missing"
-        worse = sum((first, other) in self.better for other in others)
-        if len(others) == 1:
-            return f"`{first}` is {'' if worse else 'not '}significantly better than `{others[0]}`"
-        if not worse:
-            return f"no method is significantly worse than the best, `{first}`"
-        extent = "every other method" if worse == len(others) else f"{worse} of {len(others)} other methods"
-        return f"the best, `{first}`, is significantly better than {extent}"
+        level = [row.model for row in self.rows if not row.is_worse]
+        if len(level) == 1:
+            return f"`{first}` is significantly better than {'every other method' if others[1:] else f'`{others[0]}`'}"
+        if len(level) == len(self.rows):
+            return "every method may be the best" if others[1:] else f"`{first}` and `{others[0]}` may both be the best"
+        return f"the methods that may be the best are {listed(level)}"
 
 
 def standings(dataset: ReportedDataset) -> Standings:
@@ -111,7 +111,7 @@ def standings(dataset: ReportedDataset) -> Standings:
                 rows[model]["mean"],
                 None if is_missing(half := rows[model]["half_width"]) else half,
                 published.get(model, ()),
-                (ordered[0], model) in (dataset.better or ()),
+                is_worse(rows[model]),
             )
             for model in ordered
         ],

@@ -1,17 +1,15 @@
 """Tables for papers from finished results and from the part of them that is in git: values, marks, order and errors."""
 
 import shutil
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import ttest_rel
 
 from gradrank import table
 from gradrank.base.errors import GradrankError
-from gradrank.evaluation.statistics import holm
 from gradrank.report.tables.summary import summary
 from latex_structure import read_latex
 from made_results import METRICS, make_results, write_values
@@ -65,36 +63,32 @@ def values(folder, model, metric, convention="letor4"):
 
 
 @pytest.mark.parametrize("queries", [6, 78, 798])
-def test_marks_agree_with_scipy_on_40_400_and_4000_queries(tmp_path, queries):
+def test_bold_agrees_with_the_t_tests_on_40_400_and_4000_queries(tmp_path, queries):
     folder = made(tmp_path, "my_data", queries)
     found = table(folder, metrics=["map"], convention="standard")
     data = {model: values(folder, model, "map", "standard") for model in MODELS}
     means = {m: np.mean([v[folds == fold].mean() for fold in range(1, 6)]) for m, (v, folds) in data.items()}
     assert found.methods == sorted(MODELS, key=lambda model: -means[model])
-    pairs = list(combinations(MODELS, 2))
-    p = holm([wilcoxon(data[a][0] - data[b][0]).pvalue for a, b in pairs])
     winner = max(means, key=means.get)
-    level = {
-        (set(pair) - {winner}).pop() for pair, value in zip(pairs, p, strict=True) if winner in pair and value >= 0.05
-    }
+    p = {model: ttest_rel(data[winner][0], data[model][0]).pvalue for model in MODELS if model != winner}
     (only,) = found.columns
-    assert only.marks() == {winner: "best"} | dict.fromkeys(level, "level")
-    assert "ranksvm" not in level
+    assert {model for model, value in p.items() if value >= 0.05} | {winner} <= only.bold, "one test is less strict"
+    assert not {model for model, value in p.items() if value < 0.05 / 20} & only.bold, "twenty tests are stricter"
+    assert "ranksvm" not in only.bold
     row = {row["method"]: row for row in found.frame.iter_rows(named=True)}
     assert {m: row[m]["map"] for m in MODELS} == pytest.approx(means, abs=1e-13)
     assert row["ranksvm"]["map_queries"] == 5 * queries + 10
-    assert row[winner]["map_p_best"] is None and row["ranksvm"]["map_p_best"] < 0.05
+    assert row[winner]["map_p_best"] == 1 and row["ranksvm"]["map_p_best"] < 0.05
 
 
-def test_the_family_of_the_tests_is_what_the_table_shows(finished):
-    whole, two = (table(finished, metrics=["map"], methods=names) for names in (None, ["lambdamart", MODELS[0]]))
-    p_whole, p_two = (
-        found.frame.filter(method=MODELS[0])["map_p_best"].item()
-        or found.frame.filter(method="lambdamart")["map_p_best"].item()
-        for found in (whole, two)
+def test_bold_is_decided_among_the_methods_of_the_table(finished):
+    whole, rest = (
+        table(finished, metrics=["map"], methods=names)
+        for names in (None, [name for name in MODELS if name != "lambdamart"])
     )
-    assert p_two <= p_whole
-    assert "the 6 pairs of the 4 methods" in whole.to_markdown() and "the 1 pair of the 2 methods" in two.to_markdown()
+    assert "lambdamart" in whole.columns[0].bold
+    highest = rest.methods[0]
+    assert rest.frame.filter(method=highest)["map_p_best"].item() == 1
 
 
 def test_values_in_git_give_the_same_table(folder):
@@ -119,7 +113,7 @@ def test_metrics_whose_values_per_query_are_not_in_git_are_shown_and_not_tested(
         np.testing.assert_allclose(after.frame[metric], before.frame[metric], atol=5.1e-5)
         assert after.frame[f"{metric}_p_best"].is_null().all() == (metric not in ("ndcg@10", "map"))
     assert "not tested in NDCG@1, NDCG@3, NDCG@5, MeanNDCG and P@10." in after.to_markdown()
-    assert "Wilcoxon" not in table(folder, metrics=["p@10"]).to_markdown()
+    assert "model confidence set" not in table(folder, metrics=["p@10"]).to_markdown()
 
 
 def test_a_method_without_values_is_last_and_leaves_the_tests_alone(folder):
@@ -128,7 +122,7 @@ def test_a_method_without_values_is_last_and_leaves_the_tests_alone(folder):
     summary(folder, MODELS, "letor4")
     after = table(folder, metrics=["ndcg@10"])
     assert after.methods == [*before.methods, "lambdamart"]
-    assert after.columns[0].marks() == before.columns[0].marks()
+    assert after.columns[0].bold == before.columns[0].bold
     assert after.to_markdown().splitlines()[-3].split("|")[2].strip() == "–"
     assert after.frame.row(-1, named=True)["ndcg@10"] is None
     in_git(folder)

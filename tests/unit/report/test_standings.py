@@ -15,7 +15,6 @@ from gradrank.report.committed_results import paired_tests
 from gradrank.report.contents import ReportedDataset, read_contents
 from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.report.standings import Standing, Standings, listed, standings
-from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from made_results import METRICS, make_results, write_values
@@ -28,7 +27,14 @@ def made(means, better: Collection[tuple[str, str]] | None = (), families=None):
     """Return standings of methods with these means; by default, every method has a family of its name."""
     first = next(iter(means), "")
     rows = [
-        Standing(model, (families or {}).get(model, model), mean, 0.01, (), (first, model) in (better or ()))
+        Standing(
+            model,
+            (families or {}).get(model, model),
+            mean,
+            0.01,
+            (),
+            None if better is None else (first, model) in better,
+        )
         for model, mean in means.items()
     ]
     return Standings("ndcg@10", rows, None if better is None else frozenset(better))
@@ -46,38 +52,37 @@ def drawn(ranked) -> IntervalPlot:
         (made({}), "No method has a value of NDCG@10."),
         (made({"a": 0.5}), "`a` is the only method: NDCG@10 0.5000 ± 0.0100."),
         (made({"a": 0.0, "b": 0.0}), "Every method has NDCG@10 0."),
-        (made({"a": 0.5, "b": 0.4}), "`a` is not significantly better than `b`."),
+        (made({"a": 0.5, "b": 0.4}), "`a` and `b` may both be the best."),
         (made({"a": 0.5, "lambdamart": 0.4}, {("a", "lambdamart")}), "`a` is significantly better than `lambdamart`."),
-        (made({"a": 0.5, "b": 0.4, "c": 0.3}), "No method is significantly worse than the best, `a`."),
+        (made({"a": 0.5, "b": 0.4, "c": 0.3}), "Every method may be the best."),
         (
             made({"a": 0.5, "b": 0.5, "c": 0.3}, {("a", "c")}),
-            "`a` and `b` share the highest mean; the best, `a`, is significantly better than 1 of 2 other methods.",
+            "`a` and `b` share the highest mean; the methods that may be the best are `a` and `b`.",
         ),
-        (made({"a": 0.5, "b": 0.5}), "All 2 methods have the same mean; `a` is not significantly better than `b`."),
+        (made({"a": 0.5, "b": 0.5}), "All 2 methods have the same mean; `a` and `b` may both be the best."),
         (
             made({"a": 0.5, "b": 0.4, "c": 0.3}, None),
             "`a` has the highest mean, which is not tested, because values per query are missing.",
         ),
         (
             made({"f": 0.5, "lambdamart": 0.4, "c": 0.3}, {("f", "lambdamart"), ("f", "c")}, {"f": "fusion"}),
-            "No single method is significantly better than `lambdamart`; the best, `f`, is significantly better than "
-            "every other method.",
+            "No single method is significantly better than `lambdamart`; `f` is significantly better than every other "
+            "method.",
         ),
         (
             made({"a": 0.5, "lambdamart": 0.4, "c": 0.3}, {("a", "lambdamart")}),
-            "`a` is significantly better than `lambdamart`; the best, `a`, is significantly better than 1 of 2 other "
-            "methods.",
+            "`a` is significantly better than `lambdamart`; the methods that may be the best are `a` and `c`.",
         ),
         (
             made({"lambdamart": 0.5, "a": 0.4, "b": 0.3}, {("lambdamart", "b")}),
-            "The best, `lambdamart`, is significantly better than 1 of 2 other methods.",
+            "The methods that may be the best are `lambdamart` and `a`.",
         ),
         (
             made(
                 dict.fromkeys("abcd", 0.5) | {"e": 0.4, "lambdamart": 0.3}, {(model, "lambdamart") for model in "abcd"}
             ),
             "`a`, `b`, `c` and 1 other method share the highest mean; 4 of 5 other methods are significantly better "
-            "than `lambdamart`; the best, `a`, is significantly better than 1 of 5 other methods.",
+            "than `lambdamart`; the methods that may be the best are `a`, `b`, `c` and 2 other methods.",
         ),
     ],
 )
@@ -92,11 +97,6 @@ def test_names_are_listed():
         "`a`, `b`, `c` and 1 other method",
         "`a`, `b`, `c` and 2 other methods",
     ]
-
-
-def test_no_value_is_bold_if_many_share_the_best():
-    assert best({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}) == {"a", "b", "c"}
-    assert best(dict.fromkeys("abcd", 1.0)) == set()
 
 
 @pytest.fixture(scope="module")

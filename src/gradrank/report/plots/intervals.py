@@ -17,8 +17,8 @@ MOST_SHOWN = 16  # methods outside the fold, if there are fewer families than th
 class IntervalPlot:
     """The plot. The keys of `shown` and `folded` are families, best first; the values are strips, best first.
 
-    folded: the methods that the page folds away. level: methods that are not significantly worse than the best; empty
-    without paired tests. axis: common to all strips. has_published: True if the plot shows a published value.
+    folded: the methods that the page folds away. level: methods that may be the best; empty without values per
+    query. axis: common to all strips. has_published: True if the plot shows a published value.
     """
 
     metric: str
@@ -46,8 +46,8 @@ class IntervalPlot:
 def intervals(standings: Standings) -> IntervalPlot | None:
     """Return the plot, or None if no method has a mean.
 
-    Outside the fold are the best method of each family, the baseline, and the best of the methods that are not
-    significantly worse than the best one, up to MOST_SHOWN methods in total.
+    Outside the fold are the best method of each family, the baseline, and the highest of the methods that may be
+    the best one, up to MOST_SHOWN methods in total.
     """
     rows = standings.rows
     if not rows:
@@ -63,7 +63,7 @@ def intervals(standings: Standings) -> IntervalPlot | None:
         standings.metric,
         _by_family([row for row in rows if row.model in shown], scale, standings),
         _by_family([row for row in rows if row.model not in shown], scale, standings),
-        set() if standings.better is None else {row.model for row in rows if not row.is_worse},
+        {row.model for row in rows if row.is_worse is False},
         axis(scale),
         any(row.published for row in rows),
     )

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import is_missing
 from gradrank.evaluation.file_order import CONSTANT, file_order
 from gradrank.evaluation.literature.published import Published, lookup
 from gradrank.evaluation.literature.verdict import Judged, alike, judge_values
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import compare_all, friedman_nemenyi, p_against
+from gradrank.evaluation.significance.best_methods import p_best
+from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
 from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 
@@ -67,20 +67,19 @@ class DatasetValues:
 
     @cached_property
     def p_best(self) -> dict[tuple[str, str, str], float]:
-        """Corrected p values of Wilcoxon's test of each method against the method with the best mean.
+        """P values of the hypothesis that a method is one of the best. See `significance.best_methods`.
 
-        The keys are (convention, method, metric). There is no key for the best method, for methods without values and
-        for the metrics of the precision-recall curve. See `p_against` for the correction.
+        The keys are (convention, method, metric). There is no key for methods without values and for the metrics of the
+        precision-recall curve.
         """
-        p_values = {}
+        found = {}
         for convention, values in self._by_convention().items():
             for metric in next(iter(values.values())).values:
                 tested = {model: own.values[metric] for model, own in values.items() if own.queries(metric)}
                 if metric not in RECALL_LEVELS and len(tested) > 1:
-                    winner = best_mean({model: values[model].mean(metric) for model in tested})
-                    against = p_against(tested, winner, self.first.folds, self.first.qids)
-                    p_values |= {(convention, model, metric): p for model, p in against.items()}
-        return p_values
+                    p_values = p_best(tested, self.first.folds, self.first.qids)
+                    found |= {(convention, model, metric): p for model, p in p_values.items()}
+        return found
 
     def _by_convention(self) -> dict[str, dict[str, QueryValues]]:
         """Return the values with the conventions as the outer keys. The primary convention is the first."""
@@ -103,16 +102,6 @@ def headline_metric(metrics: Iterable[str]) -> str:
     """Return the metric by which methods are sorted: `ndcg@10` if it is one of the metrics, else the first metric."""
     measured = list(metrics)
     return PAIRED_METRICS[0] if PAIRED_METRICS[0] in measured else measured[0]
-
-
-def best_mean(means: Mapping[str, float | None]) -> str:
-    """Return the method with the highest mean. If means are equal, the last method in alphabetical order wins."""
-
-    def key(model: str) -> tuple[float, str]:
-        mean = means[model]
-        return (float("-inf") if mean is None or is_missing(mean) else mean, model)
-
-    return max(means, key=key)
 
 
 class MeanRow(NamedTuple):

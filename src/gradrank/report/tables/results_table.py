@@ -22,8 +22,8 @@ def table(
 ) -> MethodTable:
     """Return a table of methods by metrics from finished results, for a paper.
 
-    The rows are sorted by value. The highest value of each column is bold. The values that are not significantly lower
-    are marked, by Wilcoxon's signed-rank test over queries with Holm's correction for all pairs of the chosen methods.
+    The rows are sorted by value. In each column, the chosen methods that may be the best are bold: with 95% confidence,
+    every method with the highest expected value is among them (model confidence set, Hansen et al. 2011).
 
     Parameters
     ----------

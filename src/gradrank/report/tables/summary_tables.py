@@ -1,8 +1,8 @@
 """Definitions of the tables in results/<dataset>/tables/: the columns of each, and the source of its rows.
 
 - main: one mean per convention, method and metric, with half the width of its 95% interval and the p value of the
-  paired test against the best method. For a method with several seeds, a row also has the number of seeds and the
-  standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
+  hypothesis that the method is one of the best. For a method with several seeds, a row also has the number of seeds and
+  the standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
 - folds: the means of each fold
 - published: each published number and the measured value
 - published_bands: the verdict on each published number by each kind of interval, for the headline metric
