@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
@@ -10,7 +11,9 @@ from gradrank.base.results import Results
 from gradrank.evaluation.literature.published import lookup
 from gradrank.report.readme import (
     PICTURE,
-    contest_p_best,
+    contest_best,
+    contest_differences,
+    contest_note,
     contest_standings,
     picture,
     result_table,
@@ -30,7 +33,8 @@ def text() -> str:
 
 def shown(text: str, numbers: dict) -> str:
     *_, published = results_of(Results(ROOT / "results"))
-    return with_results(text, contest_standings(numbers, "mq2007"), result_table(numbers, "mq2007"), published)
+    table, note = result_table(numbers, "mq2007"), contest_note(numbers, "mq2007")
+    return with_results(text, contest_standings(numbers, "mq2007"), table, note, published)
 
 
 def test_readme_shows_the_committed_contest(text):
@@ -76,23 +80,44 @@ def test_a_changed_number_is_noticed(text):
     assert shown(text, numbers) != text
 
 
+def tiny(halves, means):
+    """Return the numbers of a contest with these means, and half widths of the intervals of the differences."""
+    values = {f"{name}{end}": 0.01 for name in ("ndcg@10", "map", "mean_ndcg", "p@10") for end in ("", " half")}
+    pairs = []
+    for (a, b), half in halves.items():
+        gap = means[a] - means[b]
+        p = float(2 * norm.sf(abs(gap) / half * 1.96))
+        pairs.append({"first": a, "second": b, "difference": gap, "low": gap - half, "high": gap + half, "p": p})
+    return {"results_tiny": [{"method": name} | values | {"ndcg@10": mean} for name, mean in means.items()]} | {
+        "pairs_tiny": pairs
+    }
+
+
 def test_bold_are_those_that_may_be_the_best_by_the_intervals_of_the_differences():
     """Three methods at .50, .49 and .48, of which the last has a narrow interval of its difference from the first."""
-    values = {f"{name}{end}": 0.01 for name in ("ndcg@10", "map", "mean_ndcg", "p@10") for end in ("", " half")}
-    means = {"one": 0.5, "near": 0.49, "below": 0.48, "constant score, file order": 0.1}
-    halves = {("one", "near"): 0.012, ("one", "below"): 0.008, ("near", "below"): 0.012}
-    numbers = {
-        "results_tiny": [{"method": name} | values | {"ndcg@10": mean} for name, mean in means.items()],
-        "pairs_tiny": [
-            {"first": a, "second": b, "low": means[a] - means[b] - half, "high": means[a] - means[b] + half}
-            for (a, b), half in halves.items()
-        ],
-    }
-    lines = result_table(numbers, "tiny").splitlines()[2:]
+    means = {"one": 0.5, "near": 0.49, "ranksvm": 0.48, "constant score, file order": 0.1}
+    halves = {("one", "near"): 0.012, ("one", "ranksvm"): 0.008, ("near", "ranksvm"): 0.012}
+    lines = result_table(tiny(halves, means), "tiny").splitlines()[2:]
     cells = [line.split(" | ")[1] for line in lines]
     assert cells == ["**0.5000** ± 0.0100", "**0.4900** ± 0.0100", "0.4800 ± 0.0100", "0.1000 ± 0.0100"]
-    p_best = contest_p_best(numbers, "tiny")
-    assert p_best["one"] == 1 and p_best["near"] > 0.05 > p_best["below"] > 0
+    best = contest_best(tiny(halves, means), "tiny")
+    assert best["one"].p == 1 and best["near"].p > 0.05 > best["ranksvm"].p > 0
+
+
+def test_differences_from_the_baseline_have_its_sign_and_one_correction():
+    """The p values .02 and .03 are corrected for two comparisons with the baseline; the third pair does not count."""
+    means = {"above": 0.53, "ranksvm": 0.5, "below": 0.47}
+    halves = {("above", "ranksvm"): 0.03 * 1.96 / 3, ("ranksvm", "below"): 0.03 * 1.96 / 2, ("above", "below"): 0.01}
+    above, below = contest_differences(tiny(halves, means), "tiny")
+    assert (above["model"], above["decision"], below["model"], below["decision"]) == (
+        "above",
+        "better",
+        "below",
+        "worse",
+    )
+    assert below["difference"] == pytest.approx(-0.03) and below["low"] < below["difference"] < below["high"] < 0
+    halves["ranksvm", "below"] *= 1.1  # p is .069
+    assert [row["decision"] for row in contest_differences(tiny(halves, means), "tiny")] == ["better", "no evidence"]
 
 
 def test_readme_without_markers_is_refused():

@@ -236,8 +236,9 @@ def compare_all(
     folds: np.ndarray,
     seed: int = BOOTSTRAP_SEED,
     queries: np.ndarray | None = None,
+    baseline: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one row per pair of methods.
+    """Return one row per pair of methods or, with a baseline, one row per other method minus the baseline.
 
     per_query: (q,) values per method, for the same queries in the same order. folds: (q,) fold of each query. The keys
     of a row are `model_a`, `model_b`, the fields of PairedTest, `t_holm` and `wilcoxon_holm`. The last two are p values
@@ -251,7 +252,13 @@ def compare_all(
     values, weights = once_per_query(values, np.asarray(folds)[is_complete], named)
     means = _resampled_means(values, weights, seed)
     rows = []
-    for (i, j), p in zip(combinations(range(len(names)), 2), wilcoxon_of_pairs(values), strict=True):
+    if baseline is None:
+        pairs, tests = list(combinations(range(len(names)), 2)), wilcoxon_of_pairs(values)
+    else:
+        fixed = names.index(baseline)
+        pairs = [(i, fixed) for i in range(len(names)) if i != fixed]
+        tests = [wilcoxon(values[:, i], values[:, fixed]) for i, _ in pairs]
+    for (i, j), p in zip(pairs, tests, strict=True):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
         gap = _weighted_mean(differences(a, b), weights)

@@ -20,15 +20,20 @@ from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import read_compact
-from gradrank.evaluation.significance.best_methods import covariance_of_errors, p_values
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.evaluation.primary import BASELINE
+from gradrank.evaluation.significance.best_methods import Candidate, candidates, covariance_of_errors
+from gradrank.evaluation.significance.decision import decide
+from gradrank.evaluation.significance.power import detectable_difference
+from gradrank.evaluation.statistics import LEVEL, holm
 from gradrank.report.plots.figure_files import standalone
 from gradrank.report.plots.intervals import intervals
 from gradrank.report.plots.strips import stacked
 from gradrank.report.standings import Standing, Standings, families
+from gradrank.report.tables.baseline import detectable_sentence, difference_text
 from gradrank.report.tables.bold import BOLD, in_bold
 from gradrank.report.tables.dataset_values import DatasetValues, published_rows
 from gradrank.report.tables.published_runs import band_rows
+from gradrank.report.tables.table import Row
 from gradrank.report.tables.verdicts import MARKS, explain_marks
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
@@ -37,7 +42,9 @@ PICTURE = "docs/contest.svg"
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 CONTEST = (
-    f"± is half the 95% interval over queries, seeds and tuning. In the column NDCG@10, {BOLD[0].lower()}{BOLD[1:]}"
+    f"± is half the 95% interval over queries, seeds and tuning. In the column NDCG@10, {BOLD[0].lower()}{BOLD[1:]} "
+    f"To compare a method with `{BASELINE}`, use the interval of their difference. ▲: better, ▼: worse than "
+    f"`{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
 )
 PUBLISHED = (
     "**Published numbers.** Ours are those of the run with one setting for all folds "
@@ -52,16 +59,19 @@ def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
 
     NDCG@10 is in bold by the rule of `gradrank.report.tables.bold`. numbers: content of the contest's numbers.json.
     """
-    p_best = contest_p_best(numbers, dataset)
-    bold = in_bold({method: {"p_best": p} for method, p in p_best.items()})
+    best = contest_best(numbers, dataset)
+    bold = in_bold({method: {"p_best": own.p} for method, own in best.items()})
+    differences = {row["model"]: difference_text(row) for row in contest_differences(numbers, dataset)}
     rows = []
     for row in numbers[f"results_{dataset}"]:
-        is_method = row["method"] in p_best  # the other rows are reference rankings, such as a constant score
+        is_method = row["method"] in best  # the other rows are reference rankings, such as a constant score
         cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
         if row["method"] in bold:
             cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
-        rows.append([f"`{row['method']}`" if is_method else f"*{row['method']}*", *cells])
-    return pipe_table(["method", *map(metric_label, METRICS)], rows)
+        name = f"`{row['method']}`" if is_method else f"*{row['method']}*"
+        rows.append([name, cells[0], differences.get(row["method"], ""), *cells[1:]])
+    difference = f"{metric_label(JUDGED)} − `{BASELINE}`"
+    return pipe_table(["method", metric_label(JUDGED), difference, *map(metric_label, METRICS[1:])], rows)
 
 
 def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
@@ -91,8 +101,8 @@ def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
     return pipe_table(head, list(rows.values()))
 
 
-def contest_p_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, float]:
-    """Return the p value of the hypothesis that a method of the contest is one of the best, by method.
+def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, Candidate]:
+    """Return the result of `best_methods` for each method of the contest.
 
     The standard errors of the differences are half the widths of their 95% intervals, divided by 1.96.
     """
@@ -103,16 +113,30 @@ def contest_p_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: 
     for pair in pairs:
         i, j = methods.index(pair["first"]), methods.index(pair["second"])
         errors[i, j] = errors[j, i] = (pair["high"] - pair["low"]) / 2 / 1.96
-    found = p_values(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
-    return dict(zip(methods, map(float, found), strict=True))
+    found = candidates(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
+    return dict(zip(methods, found, strict=True))
+
+
+def contest_differences(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> list[Row]:
+    """Return one row per method of the contest other than the baseline: the difference, its interval and the decision.
+
+    The p values of the contest are corrected by Holm for the methods that are compared with the baseline.
+    """
+    pairs = [pair for pair in numbers[f"pairs_{dataset}"] if BASELINE in (pair["first"], pair["second"])]
+    rows = []
+    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
+        model, sign = (pair["second"], -1) if pair["first"] == BASELINE else (pair["first"], 1)
+        low, high = sorted((sign * pair["low"], sign * pair["high"]))
+        row = {"model": model, "difference": sign * pair["difference"], "low": low, "high": high}
+        rows.append(row | {"decision": decide(float(p), low, high)})
+    return rows
 
 
 def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> Standings:
-    """Return the methods of the contest by NDCG@10, with the pairs that the contest calls better."""
-    pairs = numbers[f"pairs_{dataset}"]
-    better = frozenset((pair["first"], pair["second"]) for pair in pairs if pair["verdict"] == "better")
-    p_best, family_of = contest_p_best(numbers, dataset), families()
-    rows = [row for row in numbers[f"results_{dataset}"] if row["method"] in p_best]
+    """Return the methods of the contest by NDCG@10."""
+    best, family_of = contest_best(numbers, dataset), families()
+    rows = [row for row in numbers[f"results_{dataset}"] if row["method"] in best]
+    differences = contest_differences(numbers, dataset)
     return Standings(
         JUDGED,
         [
@@ -125,11 +149,12 @@ def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], datase
                     {"published": each.value, "method": each.method, "source": each.source}
                     for each in lookup(dataset, row["method"], JUDGED)
                 ],
-                is_worse=p_best[row["method"]] < LEVEL,
+                is_worse=best[row["method"]].p < LEVEL,
             )
             for row in rows
         ],
-        better,
+        BASELINE,
+        frozenset(row["model"] for row in differences if row["decision"] == "better"),
     )
 
 
@@ -141,8 +166,18 @@ def picture(ranked: Standings) -> str:
     return standalone(stacked(plot.ranked, plot.axis, ".4f", plot.level))
 
 
-def with_results(text: str, ranked: Standings, table: str, published: str) -> str:
-    """Return the README text with the sentence and the two tables between the two markers.
+def contest_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Return the sentences below the table of the contest. The last ones say what could have been detected."""
+    best = [{"metric": JUDGED, "detectable": own.detectable} for own in contest_best(numbers, dataset).values()]
+    rows = contest_differences(numbers, dataset)
+    for row in rows:
+        error = (row["high"] - row["low"]) / 2 / 1.96
+        row |= {"metric": JUDGED, "detectable": detectable_difference(error, math.inf, len(rows))}
+    return " ".join([CONTEST, *detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])])
+
+
+def with_results(text: str, ranked: Standings, table: str, note: str, published: str) -> str:
+    """Return the README text with the sentence and the two tables between the two markers. note: follows `table`.
 
     Raises GradrankError if a marker is missing.
     """
@@ -150,17 +185,18 @@ def with_results(text: str, ranked: Standings, table: str, published: str) -> st
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
-    results = "\n\n".join([f"**{ranked.answer()}**", table, CONTEST, PUBLISHED, published])
+    results = "\n\n".join([f"**{ranked.answer()}**", table, note, PUBLISHED, published])
     return f"{before}{BEGIN}\n{results}\n{END}{after}"
 
 
-def results_of(results: Results) -> tuple[Standings, str, str]:
-    """Return the methods of the contest, and the two tables."""
+def results_of(results: Results) -> tuple[Standings, str, str, str]:
+    """Return the methods of the contest, its table, the note on this table, and the table of published numbers."""
     numbers = read_json(results.study("contest").numbers_path)
     ranked = contest_standings(numbers, DATASET)
     convention, measured = read_compact(results.dataset(DATASET).queries_path)
     values = DatasetValues(DATASET, convention, {model: {convention: of} for model, of in measured.items()})
-    return ranked, result_table(numbers, DATASET), published_table(values, [row.model for row in ranked.rows])
+    published = published_table(values, [row.model for row in ranked.rows])
+    return ranked, result_table(numbers, DATASET), contest_note(numbers, DATASET), published
 
 
 def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:

@@ -12,7 +12,6 @@ from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 from gradrank.training.registry import models
 
-BASELINE = "lambdamart"  # the usual baseline of learning to rank; the sentence compares the other methods with it
 FUSION = "fusion"  # family of the methods that combine the scores of other methods
 MOST_NAMED = 3
 
@@ -38,12 +37,14 @@ class Standing:
 class Standings:
     """The methods with a mean, best first.
 
-    better: pairs of methods, of which the first is significantly better than the second. None without paired tests.
+    baseline: the method that the others are compared with. better: the methods that are significantly better than the
+    baseline; None if this was not decided.
     """
 
     metric: str
     rows: list[Standing]
-    better: frozenset[tuple[str, str]] | None
+    baseline: str | None
+    better: frozenset[str] | None
 
     def answer(self) -> str:
         """Return one sentence that says which methods are best, and whether the tests confirm it."""
@@ -72,16 +73,19 @@ class Standings:
     def _baseline(self) -> str:
         """Return a clause on the methods that are better than the baseline; empty if the baseline itself is first."""
         names = [row.model for row in self.rows]
-        if self.better is None or BASELINE not in names[1:] or len(names) == 2:
+        if self.better is None or self.baseline not in names[1:] or len(names) == 2:
             return ""
-        rivals = [row.model for row in self.rows if row.family != FUSION and row.model != BASELINE]
+        rivals = [row.model for row in self.rows if row.family != FUSION and row.model != self.baseline]
         noun = "method" if len(rivals) == len(names) - 1 else "single method"
-        above = [model for model in rivals if (model, BASELINE) in self.better]
+        above = [model for model in rivals if model in self.better]
+        fused = [model for model in names if model in self.better and model not in rivals]
+        if not above and fused:
+            return f"only {_are(fused)} significantly better than `{self.baseline}`, and no {noun} is"
         if not above:
-            return f"no {noun} is significantly better than `{BASELINE}`"
+            return f"no {noun} is significantly better than `{self.baseline}`"
         if len(above) <= MOST_NAMED:
-            return f"{listed(above)} {'is' if len(above) == 1 else 'are'} significantly better than `{BASELINE}`"
-        return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{BASELINE}`"
+            return f"{_are(above)} significantly better than `{self.baseline}`"
+        return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{self.baseline}`"
 
     def _best(self) -> str:
         """Return a clause on the methods that may be the best."""
@@ -115,6 +119,7 @@ def standings(dataset: ReportedDataset) -> Standings:
             )
             for model in ordered
         ],
+        dataset.baseline,
         dataset.better,
     )
 
@@ -136,6 +141,10 @@ def comparable_published(dataset: ReportedDataset) -> dict[str, list[Row]]:
 def families() -> Mapping[str, str]:
     """Return the family of each installed model."""
     return {model.name: family for family, members in by_family(models().values()).items() for model, _ in members}
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def listed(names: Sequence[str]) -> str:

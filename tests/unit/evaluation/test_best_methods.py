@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import studentized_range
 
 from gradrank.evaluation.per_query import read_compact
-from gradrank.evaluation.significance.best_methods import DRAWS, covariance_of_errors, p_best, p_values
+from gradrank.evaluation.significance.best_methods import DRAWS, best_methods, candidates, covariance_of_errors
 from gradrank.evaluation.statistics import LEVEL, paired_t
 
 ROOT = Path(__file__).parents[3]
@@ -40,6 +40,15 @@ CHANCE = 4 * math.sqrt(0.25 / DRAWS)  # of a share of DRAWS draws
 def named(values):
     """Return the columns of (q, m) values as a dict."""
     return {f"m{i}": column for i, column in enumerate(np.asarray(values, dtype=float).T)}
+
+
+def p_best(*arguments):
+    """Return the p value of each method."""
+    return {name: own.p for name, own in best_methods(*arguments).items()}
+
+
+def p_values(*arguments):
+    return np.array([own.p for own in candidates(*arguments)])
 
 
 def sets(values):
@@ -145,3 +154,16 @@ def test_the_best_stays_and_worse_methods_leave(queries):
     found = np.array([sets(queries[rng.integers(len(queries), size=len(queries))] + shifts) for _ in range(samples)])
     assert found[:, 0].mean() >= 0.95
     assert found[:, 10:].mean() < 0.1
+
+
+def test_a_detectable_difference_is_detected_in_at_least_80_of_100_comparisons(queries):
+    """One method is the best; a second one is worse by the detectable difference, and 18 methods lie between them."""
+    rng, samples = np.random.default_rng(13), 120
+    lifted = np.zeros(20)
+    lifted[19] = 0.1
+    results = list(best_methods(named(queries + lifted), np.ones(len(queries))).values())
+    assert np.isnan(results[19].detectable) and 0.01 < results[4].detectable < 0.03
+    shifts = np.full(20, -results[4].detectable / 2)
+    shifts[[4, 19]] = -results[4].detectable, 0.0
+    found = [not sets(queries[rng.integers(len(queries), size=len(queries))] + shifts)[4] for _ in range(samples)]
+    assert np.mean(found) > 0.8 - 3 * math.sqrt(0.8 * 0.2 / samples)

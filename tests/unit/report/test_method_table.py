@@ -10,6 +10,7 @@ from scipy.stats import ttest_rel
 
 from gradrank import table
 from gradrank.base.errors import GradrankError
+from gradrank.evaluation.statistics import paired_test
 from gradrank.report.tables.summary import summary
 from latex_structure import read_latex
 from made_results import METRICS, make_results, write_values
@@ -91,16 +92,53 @@ def test_bold_is_decided_among_the_methods_of_the_table(finished):
     assert rest.frame.filter(method=highest)["map_p_best"].item() == 1
 
 
-def test_values_in_git_give_the_same_table(folder):
-    names = {"metrics": ["map", "ndcg@10"], "intervals": True}
+@pytest.mark.parametrize("baseline", [None, "ranksvm"])
+def test_values_in_git_give_the_same_table(folder, baseline):
+    names = {"metrics": ["map", "ndcg@10"], "intervals": True, "baseline": baseline}
     before = table(folder, **names)
     in_git(folder)
     after = table(folder, **names)
     assert before.to_latex() == after.to_latex()
-    for column in before.frame.columns[3:]:
+    texts = [name for name in before.frame.columns[3:] if name.endswith("_decision")]
+    assert len(texts) == 2 * (baseline is not None) and before.frame.select(texts).equals(after.frame.select(texts))
+    for column in [name for name in before.frame.columns[3:] if name not in texts]:
         np.testing.assert_allclose(
             before.frame[column].cast(float), after.frame[column].cast(float), rtol=2e-2, atol=1e-6
         )
+
+
+def test_differences_from_a_baseline_are_paired_and_narrower_than_those_of_means(finished):
+    found = table(finished, metrics=["map"], baseline="ranksvm", intervals=True)
+    rows = {row["method"]: row for row in found.frame.iter_rows(named=True)}
+    data, folds = zip(*(values(finished, model, "map") for model in MODELS), strict=True)
+    for model, own in zip(MODELS, data, strict=True):
+        test = paired_test(own, data[MODELS.index("ranksvm")], folds[0])
+        row = rows[model]
+        if model == "ranksvm":
+            assert [row[f"map_{key}"] for key in ("difference", "low", "high", "decision")] == [None] * 4
+            continue
+        assert row["map_difference"] == pytest.approx(row["map"] - rows["ranksvm"]["map"])
+        assert (row["map_low"], row["map_high"]) == pytest.approx((test.low, test.high))
+        assert row["map_high"] - row["map_low"] < 2 * row["map_half_width"]
+        assert row["map_decision"] == "better"
+        assert f"{row['map_difference']:+.4f} [{row['map_low']:+.4f}, {row['map_high']:+.4f}] ▲" in found.to_markdown()
+    (read,) = read_latex(found.to_latex())
+    assert read.lines[0] == ["method", "MAP", "− ranksvm"] and "▲" in read.lines[1][2]
+    assert "detected with a probability of 80%: from the best method" in found.to_markdown()
+    with pytest.raises(GradrankError, match=r"unknown baseline 'rankvsm' \(did you mean 'ranksvm'"):
+        table(finished, baseline="rankvsm")
+
+
+def test_another_baseline_turns_the_sign(finished):
+    one, other = (
+        table(finished, methods=["ranksvm", "lambdamart"], metrics=["map"], baseline=name)
+        for name in ("ranksvm", "lambdamart")
+    )
+    first = one.frame.filter(method="lambdamart").row(0, named=True)
+    second = other.frame.filter(method="ranksvm").row(0, named=True)
+    assert first["map_difference"] == pytest.approx(-second["map_difference"])
+    assert (first["map_low"], first["map_high"]) == pytest.approx((-second["map_high"], -second["map_low"]), rel=0.02)
+    assert (first["map_decision"], second["map_decision"]) == ("better", "worse")
 
 
 def test_metrics_whose_values_per_query_are_not_in_git_are_shown_and_not_tested(folder):

@@ -153,7 +153,7 @@ def bold_cells(folder):
     return {
         (model.strip(" `"), metric)
         for model, *cells in lines
-        for metric, cell in zip(METRICS, cells, strict=True)
+        for metric, cell in zip(METRICS, cells[:-1], strict=True)  # the last cell is a difference
         if cell.strip().startswith("**")
     }
 

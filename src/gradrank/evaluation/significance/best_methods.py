@@ -11,59 +11,77 @@ far narrower than that of independent means.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.evaluation.fold_weights import once_per_query
-from gradrank.evaluation.statistics import complete_values
+from gradrank.evaluation.significance.power import POWER
+from gradrank.evaluation.statistics import LEVEL, complete_values
 
 DRAWS = 4000
 TOLERANCE = 1e-12  # smaller shares of the variances of two means are rounding errors
 
 
-def p_best(
+class Candidate(NamedTuple):
+    """The result for one method.
+
+    p: p value of the hypothesis that the method is one of the best. detectable: smallest true difference from the
+    method with the highest mean that excludes the method with a probability of 80%; nan for that method itself.
+    """
+
+    p: float
+    detectable: float
+
+
+def best_methods(
     per_query: Mapping[str, np.ndarray], folds: np.ndarray, queries: np.ndarray | None = None
-) -> dict[str, float]:
-    """Return the p value of the hypothesis that a method is one of the best, by method.
+) -> dict[str, Candidate]:
+    """Return the result for each method.
 
     The methods with a p value of at least .05 are the 95% model confidence set. The method with the highest mean has
     the p value 1. per_query, folds, queries: as in `gradrank.evaluation.statistics.compare_all`. Queries without a
-    value for every method are left out. The p values are nan for fewer than two queries.
+    value for every method are left out. All values are nan for fewer than two queries.
     """
     names, values, is_complete = complete_values(per_query)
     named = None if queries is None else queries[is_complete]
     values, weights = once_per_query(values, np.asarray(folds)[is_complete], named)
     count = len(values)
     if count < 2:
-        return dict.fromkeys(names, float("nan"))
+        return dict.fromkeys(names, Candidate(np.nan, np.nan))
     shares = weights / weights.sum()
     means = shares @ values
     deviations = shares[:, None] * (values - means)
     covariance = deviations.T @ deviations * (count / (count - 1))
-    return dict(zip(names, map(float, p_values(means, covariance, count - 1)), strict=True))
+    return dict(zip(names, candidates(means, covariance, count - 1), strict=True))
 
 
-def p_values(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: int = 0) -> np.ndarray:
-    """Return the (m,) p values of the hypotheses that each of m methods is one of the best.
+def candidates(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: int = 0) -> list[Candidate]:
+    """Return the results for m methods.
 
     means: (m,) means of the methods. covariance: (m, m) covariance matrix of the means; only the variances of their
     differences matter. freedom: degrees of freedom of this matrix, or infinity if it is known. seed: seed of the DRAWS
     draws.
     """
+    from scipy.stats import t as student
+
     errors = _errors(covariance)
     order, largest = _elimination(means, errors)
     draw = np.random.default_rng(seed)
     noise = draw.multivariate_normal(np.zeros(len(means)), covariance, DRAWS, check_valid="ignore", method="eigh")
     if np.isfinite(freedom):
         noise /= np.sqrt(draw.chisquare(freedom, DRAWS) / freedom)[:, None]
-    found, drawn = np.ones(len(means)), np.zeros(DRAWS)
+    p, drawn = np.ones(len(means)), np.zeros(DRAWS)
     for i in range(len(means) - 2, -1, -1):  # sets of growing size; the largest t of each contains that of the last
         method, others = order[i], order[i + 1 :]
         t = np.abs(noise[:, others] - noise[:, [method]]) / errors[method, others]
         drawn = np.maximum(drawn, t.max(axis=1))
-        found[method] = (1 + np.sum(drawn >= largest[i])) / (1 + DRAWS)
-    found[order] = np.maximum.accumulate(found[order])
-    return found
+        p[method] = (1 + np.sum(drawn >= largest[i])) / (1 + DRAWS)
+    p[order] = np.maximum.accumulate(p[order])
+    best = int(np.argmax(means))
+    detectable = (np.quantile(drawn, 1 - LEVEL) + student.ppf(POWER, freedom)) * errors[:, best]
+    detectable[best] = np.nan
+    return [Candidate(float(own), float(difference)) for own, difference in zip(p, detectable, strict=True)]
 
 
 def covariance_of_errors(errors: np.ndarray) -> np.ndarray:

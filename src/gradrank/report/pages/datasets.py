@@ -21,6 +21,7 @@ from gradrank.report.plots.spread import spread
 from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
 from gradrank.report.tables.bold import BOLD, in_bold
 from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.published_runs import sharper_verdicts
@@ -67,6 +68,9 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
         "held_out": held_out_sentence(dataset.meta),
         "main": main_table(dataset, dataset.convention),
         "bold": BOLD,
+        "differences": differences(dataset.tables.get("baseline", [])),
+        "baseline": dataset.baseline,
+        "about_differences": difference_note(dataset),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "file_order": _file_order(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
@@ -125,6 +129,22 @@ def _cell(row: Row | None, is_bold: bool) -> tuple[str, str, bool]:
     seeds = "" if is_missing(deviation) else f" ({number(deviation)})"
     interval = "" if is_missing(row["half_width"]) else f"±{number(row['half_width'])}{seeds}"
     return number(row["mean"]), interval, is_bold
+
+
+def differences(rows: list[Row]) -> dict[str, dict[str, str]]:
+    """Return the differences from the baseline as text. The outer keys are methods, the inner keys are metrics."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        found.setdefault(row["model"], {})[row["metric"]] = difference_text(row)
+    return found
+
+
+def difference_note(dataset: ReportedDataset) -> str:
+    """Return the sentences about the differences from the baseline and about differences that could be detected."""
+    tested = dataset.tables.get("baseline", [])
+    best = [row for row in dataset.tables["main"] if row["convention"] == dataset.convention]
+    compared = [(f"`{dataset.baseline}`", tested), ("the best method", best)]
+    return " ".join([NOTE, *detectable_sentence(compared)])
 
 
 def published_table(rows: list[Row]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import Strip, axis, bar, diamond, strip, vertical_line
-from gradrank.report.standings import BASELINE, Standing, Standings
+from gradrank.report.standings import Standing, Standings
 
 MOST_SHOWN = 16  # methods outside the fold, if there are fewer families than this
 
@@ -56,7 +56,7 @@ def intervals(standings: Standings) -> IntervalPlot | None:
     ends += [entry["published"] for row in rows for entry in row.published]
     scale = svg.padded(ends, 0, 100, 0.04)
     first = {row.family: row for row in reversed(rows)}
-    shown = {row.model for row in rows if row is first[row.family] or row.model == BASELINE}
+    shown = {row.model for row in rows if row is first[row.family] or row.model == standings.baseline}
     others = [row.model for row in rows if row.model not in shown and not row.is_worse]
     shown.update(others[: max(MOST_SHOWN - len(shown), 0)])
     return IntervalPlot(

@@ -7,12 +7,14 @@ it for every convention.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradrank.base.numbers import is_missing, number
 from gradrank.base.text_tables import Grid
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.result import Result, Section
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
 from gradrank.report.tables.bold import BOLD, in_bold
 from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.numbers import descending
@@ -79,13 +81,14 @@ class MethodTable(Result):
 
     blocks: one per data set. sorted_by: the metric of the first block by which the rows are sorted, highest value
     first. intervals: whether half the 95% interval follows a mean. choice: what the label in LaTeX says about the
-    chosen methods and metrics.
+    chosen methods and metrics. baseline: if given, the method from which each column also shows the differences.
     """
 
     blocks: Sequence[Block]
     sorted_by: str
     intervals: bool = False
     choice: str = ""
+    baseline: str | None = None
 
     @property
     def frame(self) -> "pl.DataFrame":
@@ -93,18 +96,23 @@ class MethodTable(Result):
 
         Columns: `dataset`, `convention`, `method`, and for each metric, the mean in `<metric>`, half the 95% interval
         in `<metric>_half_width`, the number of queries in `<metric>_queries`, and the p value of the hypothesis that
-        the method is one of the best in `<metric>_p_best`. An undefined value is null.
+        the method is one of the best in `<metric>_p_best`. With a baseline, also the difference from it in
+        `<metric>_difference`, the bounds of its 95% interval in `<metric>_low` and `<metric>_high`, and `better`,
+        `worse` or `no evidence` in `<metric>_decision`. An undefined value is null.
         """
         import polars as pl
 
         kinds = {"": ("mean", pl.Float64), "_half_width": ("half_width", pl.Float64)}
         kinds |= {"_queries": ("queries", pl.Int64), "_p_best": ("p_best", pl.Float64)}
+        if self.baseline is not None:
+            kinds |= {f"_{key}": (key, pl.Float64) for key in ("difference", "low", "high")}
+            kinds |= {"_decision": ("decision", pl.String)}
         metrics = list(dict.fromkeys(metric for block in self.blocks for metric in block.metrics))
         rows: dict[tuple[str, str, str], Row] = {}
         for column in self.columns:
             for method in filter(column.rows.__contains__, self.methods):
                 cells = rows.setdefault((column.block.dataset, column.block.convention, method), {})
-                cells |= {f"{column.metric}{end}": column.rows[method][key] for end, (key, _) in kinds.items()}
+                cells |= {f"{column.metric}{end}": column.rows[method].get(key) for end, (key, _) in kinds.items()}
         schema: dict[str, type[pl.DataType]] = dict.fromkeys(("dataset", "convention", "method"), pl.String)
         schema |= {f"{metric}{end}": dtype for metric in metrics for end, (_, dtype) in kinds.items()}
         names = ("dataset", "convention", "method")
@@ -134,12 +142,28 @@ class MethodTable(Result):
 
     def sections(self) -> list[Section]:
         """Return the table."""
-        lines = [[f"`{method}`", *(self._cell(column, method) for column in self.columns)] for method in self.methods]
-        head = ["method", *(metric_label(column.metric) for column in self.columns)]
-        groups = ["", *(column.block.dataset for column in self.columns)] if len(self.blocks) > 1 else []
+        lines = [
+            [f"`{method}`", *chain(*(self._cells(column, method) for column in self.columns))]
+            for method in self.methods
+        ]
+        heads = [[metric_label(column.metric), f"− `{self.baseline}`"][: self._width] for column in self.columns]
+        head = ["method", *chain(*heads)]
+        repeated = chain(*([column.block.dataset] * self._width for column in self.columns))
+        groups = ["", *repeated] if len(self.blocks) > 1 else []
         names = [*(block.dataset for block in self.blocks), *dict.fromkeys(block.convention for block in self.blocks)]
         label = "-".join(filter(None, [*names, self.choice]))
-        return [Section(self._caption(), Grid(head, "l" + "r" * len(self.columns), lines, groups), label)]
+        return [Section(self._caption(), Grid(head, "l" + "r" * (len(head) - 1), lines, groups), label)]
+
+    @property
+    def _width(self) -> int:
+        """Number of printed columns per metric."""
+        return 1 if self.baseline is None else 2
+
+    def _cells(self, column: ValueColumn, method: str) -> list[str]:
+        row = column.rows.get(method)
+        is_compared = row is not None and not is_missing(row.get("difference"))
+        difference = difference_text(row) if row is not None and is_compared else ""
+        return [self._cell(column, method), difference][: self._width]
 
     def _cell(self, column: ValueColumn, method: str) -> str:
         row = column.rows.get(method)
@@ -158,8 +182,20 @@ class MethodTable(Result):
             f"{metric_label(self.sorted_by)}{where}.",
             *self._intervals(),
             *_rule(self.columns, len(self.blocks) > 1),
+            *self._differences(),
         ]
         return " ".join(sentences)
+
+    def _differences(self) -> list[str]:
+        """Return the sentences about the differences from the baseline, and about what could have been detected."""
+        named = [] if self.baseline is None else [f"Baseline: `{self.baseline}`. {NOTE}"]
+        compared = []
+        for block in self.blocks:
+            where = f" on `{block.dataset}`" if len(self.blocks) > 1 else ""
+            compared.append((f"the best method{where}", block.rows))
+            from_baseline = [row | {"detectable": row.get("detectable_baseline")} for row in block.rows]
+            compared.append((f"`{self.baseline}`{where}", from_baseline))
+        return [*named, *detectable_sentence(compared)]
 
     def _intervals(self) -> list[str]:
         """Return the sentences about intervals and seeds."""

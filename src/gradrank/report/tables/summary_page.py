@@ -7,7 +7,9 @@ from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation import file_order
 from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
 from gradrank.report.tables.bold import BOLD, in_bold, may_be_best
+from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.numbers import format_value
 from gradrank.report.tables.published_runs import sharper_verdicts
 from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, cautions
@@ -36,7 +38,8 @@ def summary_page(
         SETTINGS,
         *([held_out] if held_out else []),
         *_seeds(main),
-        _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
+        *_differences(tables),
+        _main_table(main, [row for row in ties if row["model"] == CONSTANT], rows["baseline"]),
         *([f"Also trained as members of a fusion: {', '.join(f'`{name}`' for name in members)}."] if members else []),
         *_best_methods(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
@@ -51,24 +54,43 @@ def summary_page(
     return "\n\n".join(parts) + "\n"
 
 
-def _main_table(main: list[Row], constant: list[Row]) -> str:
-    """Return the main table. Two rows of a constant score, in file order and in expectation, follow the methods."""
+def _differences(tables: dict[str, Table]) -> list[str]:
+    """Return the sentences about the differences from the baseline and about differences that could be detected."""
+    rows = tables["baseline"].rows
+    if not rows:
+        return []
+    metric = headline_metric(row["metric"] for row in rows)
+    baseline, best = ([row for row in tables[name].rows if row["metric"] == metric] for name in ("baseline", "main"))
+    best = [row for row in best if row["convention"] == rows[0]["convention"]]
+    name = f"`{rows[0]['baseline']}`"
+    found = detectable_sentence([(name, baseline), ("the best method", best)])
+    return [" ".join([f"The last column compares {metric_label(metric)} with {name}. {NOTE}", *found])]
+
+
+def _main_table(main: list[Row], constant: list[Row], baseline: list[Row]) -> str:
+    """Return the main table. Two rows of a constant score, in file order and in expectation, follow the methods.
+
+    baseline: rows of the table baseline. The last column has the differences of the headline metric.
+    """
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
     means = {(row["model"], row["metric"]): (row["mean"], _half_width(row)) for row in main}
     bold = {metric: in_bold(_by_model(main, metric)) for metric in metrics}
+    headline = headline_metric(metrics)
+    differences = {row["model"]: difference_text(row) for row in baseline if row["metric"] == headline}
     rows = []
     for model in models:
         row = [f"`{model}`"]
         for metric in metrics:
             mean, half_width = format_value(means[model, metric][0], ".4f"), means[model, metric][1]
             row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
-        rows.append(row)
+        rows.append(row + [differences.get(model, "")] * bool(differences))
     score = {row["metric"]: row for row in constant}
     for key, name in {"mean": "file order", "expected": "expected"}.items() if score else ():
         cells = (format_value(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
-        rows.append([f"*{CONSTANT} score, {name}*", *cells])
-    return pipe_table(["method", *map(metric_label, metrics)], rows)
+        rows.append([f"*{CONSTANT} score, {name}*", *cells, *[""] * bool(differences)])
+    last = [f"{metric_label(headline)} − `{baseline[0]['baseline']}`"] if differences else []
+    return pipe_table(["method", *map(metric_label, metrics), *last], rows)
 
 
 def _half_width(row: Row) -> str:
