@@ -3,10 +3,23 @@
 from pathlib import Path
 
 import pytest
+from scipy.stats import norm
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.report.readme import PICTURE, contest_standings, picture, result_table, with_results
+from gradrank.base.results import Results
+from gradrank.evaluation.literature.published import lookup
+from gradrank.report.readme import (
+    PICTURE,
+    contest_best,
+    contest_differences,
+    contest_note,
+    contest_standings,
+    picture,
+    result_table,
+    results_of,
+    with_results,
+)
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +32,30 @@ def text() -> str:
 
 
 def shown(text: str, numbers: dict) -> str:
-    return with_results(text, contest_standings(numbers, "mq2007"), result_table(numbers, "mq2007"))
+    *_, published = results_of(Results(ROOT / "results"))
+    table, note = result_table(numbers, "mq2007"), contest_note(numbers, "mq2007")
+    return with_results(text, contest_standings(numbers, "mq2007"), table, note, published)
 
 
 def test_readme_shows_the_committed_contest(text):
     assert shown(text, read_json(NUMBERS)) == text, "run `make readme`"
+
+
+def test_published_numbers_are_judged_by_the_narrowest_interval(text):
+    """Every published NDCG@10 of the contest's methods has one row with its own name, and no wide interval but one."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith(" of 71 |")]
+    methods = {row.model for row in contest_standings(read_json(NUMBERS), "mq2007").rows}
+    wanted = {
+        (f"`{model}`", published.method, f"{published.value:.4f}")
+        for model in methods
+        for published in lookup("mq2007", model, "ndcg@10")
+    }
+    assert {(model, name.partition(",")[0], value) for model, name, value, *_ in rows} == wanted
+    intervals = {(model, name.partition(",")[0]): over for model, name, _, _, over, *_ in rows}
+    assert [key for key, over in intervals.items() if over == "queries"] == [("`ranksvm`", "RankSVM")]
+    assert intervals["`listnet`", "ListNet (RankLib)"] == "runs"
+    kernel = next(row for row in rows if row[0] == "`ranknet_kernel`")
+    assert kernel[1].startswith("RBF-Nystroem-RankSVM, a relative")
 
 
 def test_the_picture_shows_the_table_of_readme(text):
@@ -31,7 +63,7 @@ def test_the_picture_shows_the_table_of_readme(text):
     drawn = (ROOT / PICTURE).read_text(encoding="utf-8")
     assert f"({PICTURE})" in text and drawn == picture(ranked), "run `make readme`"
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    means = {name.strip("| `"): cells[0] for name, *cells in rows}
+    means = {name.strip("| `"): cells[0] for name, *cells in rows if " ± " in cells[0]}
     for row in ranked.rows:
         assert drawn.count(f">{row.model}</text>") == 1
         assert means[row.model].startswith(f"{row.mean:.4f}" if row.is_worse else f"**{row.mean:.4f}**")
@@ -48,17 +80,44 @@ def test_a_changed_number_is_noticed(text):
     assert shown(text, numbers) != text
 
 
-def test_bold_are_those_that_the_first_is_not_better_than():
-    values = {"ndcg@10": 0.5, "map": 0.5, "mean_ndcg": 0.5, "p@10": 0.5}
-    values |= {f"{name} half": 0.01 for name in tuple(values)}
-    named = ("one", "near", "below", "constant score, file order")
-    verdicts = {("one", "near"): "not separated", ("one", "below"): "better", ("near", "below"): "better"}
-    numbers = {
-        "results_tiny": [{"method": name} | values for name in named],
-        "pairs_tiny": [{"first": a, "second": b, "verdict": verdict} for (a, b), verdict in verdicts.items()],
+def tiny(halves, means):
+    """Return the numbers of a contest with these means, and half widths of the intervals of the differences."""
+    values = {f"{name}{end}": 0.01 for name in ("ndcg@10", "map", "mean_ndcg", "p@10") for end in ("", " half")}
+    pairs = []
+    for (a, b), half in halves.items():
+        gap = means[a] - means[b]
+        p = float(2 * norm.sf(abs(gap) / half * 1.96))
+        pairs.append({"first": a, "second": b, "difference": gap, "low": gap - half, "high": gap + half, "p": p})
+    return {"results_tiny": [{"method": name} | values | {"ndcg@10": mean} for name, mean in means.items()]} | {
+        "pairs_tiny": pairs
     }
-    lines = result_table(numbers, "tiny").splitlines()[2:]
-    assert [line.split(" | ")[1] for line in lines] == ["**0.5000** ± 0.0100"] * 2 + ["0.5000 ± 0.0100"] * 2
+
+
+def test_bold_are_those_that_may_be_the_best_by_the_intervals_of_the_differences():
+    """Three methods at .50, .49 and .48, of which the last has a narrow interval of its difference from the first."""
+    means = {"one": 0.5, "near": 0.49, "ranksvm": 0.48, "constant score, file order": 0.1}
+    halves = {("one", "near"): 0.012, ("one", "ranksvm"): 0.008, ("near", "ranksvm"): 0.012}
+    lines = result_table(tiny(halves, means), "tiny").splitlines()[2:]
+    cells = [line.split(" | ")[1] for line in lines]
+    assert cells == ["**0.5000** ± 0.0100", "**0.4900** ± 0.0100", "0.4800 ± 0.0100", "0.1000 ± 0.0100"]
+    best = contest_best(tiny(halves, means), "tiny")
+    assert best["one"].p == 1 and best["near"].p > 0.05 > best["ranksvm"].p > 0
+
+
+def test_differences_from_the_baseline_have_its_sign_and_one_correction():
+    """The p values .02 and .03 are corrected for two comparisons with the baseline; the third pair does not count."""
+    means = {"above": 0.53, "ranksvm": 0.5, "below": 0.47}
+    halves = {("above", "ranksvm"): 0.03 * 1.96 / 3, ("ranksvm", "below"): 0.03 * 1.96 / 2, ("above", "below"): 0.01}
+    above, below = contest_differences(tiny(halves, means), "tiny")
+    assert (above["model"], above["decision"], below["model"], below["decision"]) == (
+        "above",
+        "better",
+        "below",
+        "worse",
+    )
+    assert below["difference"] == pytest.approx(-0.03) and below["low"] < below["difference"] < below["high"] < 0
+    halves["ranksvm", "below"] *= 1.1  # p is .069
+    assert [row["decision"] for row in contest_differences(tiny(halves, means), "tiny")] == ["better", "no evidence"]
 
 
 def test_readme_without_markers_is_refused():

@@ -8,7 +8,7 @@ COMMANDS = {
     *("begin", "end", "caption", "label", "centering", "small", "footnotesize", "scriptsize", "tiny", "setlength"),
     *("tabcolsep", "toprule", "midrule", "bottomrule", "endhead", "endfirsthead", "endfoot", "multicolumn", "cmidrule"),
     *("resizebox", "linewidth", "textbf", "texttt", "textbackslash", "textasciitilde", "textasciicircum", "textbar"),
-    *("dagger", "pm", "times", "geq", "leq", "dots"),
+    *("uparrow", "downarrow", "pm", "times", "geq", "leq", "dots"),
 }
 
 
@@ -39,7 +39,7 @@ def _check_signs(body: str) -> None:
     plain = re.sub(r"\\label\{[A-Za-z0-9@_.:+=-]+\}|\\[A-Za-z]+\*?|\\.", "", body.replace("{%\n", "{\n"))
     assert plain.count("$") % 2 == 0
     outside = "".join(plain.split("$")[::2])
-    assert not set(outside) & set("#%_^~<>|±≥≤×−–…†✓≈✗"), outside
+    assert not set(outside) & set("#%_^~<>|±≥≤×−–…▲▼✓≈✗"), outside
     assert outside.isascii()
 
 
@@ -78,7 +78,15 @@ def plain_text(latex: str) -> str:
     """Return a cell or caption as it is printed. Bold text is between two pairs of asterisks."""
     text = re.sub(r"\\textbf\{([^{}]*)\}", r"**\1**", latex)
     text = re.sub(r"\\multicolumn\{\d+\}\{c\}\{(.*)\}", r"\1", text)
-    signs = {r"$^{\dagger}$": "†", r"$\pm$": "±", r"$\geq$": "≥", "$-$": "−", r"$<$": "<", r"\textbackslash{}": "\\\\"}
+    signs = {
+        r"$\uparrow$": "▲",
+        r"$\downarrow$": "▼",
+        r"$\pm$": "±",
+        r"$\geq$": "≥",
+        "$-$": "−",
+        r"$<$": "<",
+        r"\textbackslash{}": "\\\\",
+    }
     for sign, plain in signs.items():
         text = text.replace(sign, plain)
     text = re.sub(r"\\texttt\{((?:[^{}\\]|\\.)*)\}", r"\1", text)

@@ -18,7 +18,7 @@ SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "|": "\\textbar{}"},
     **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
-    **{NONE: "--", "…": "\\dots{}", "†": "$^{\\dagger}$"},
+    **{NONE: "--", "…": "\\dots{}", "▲": "$\\uparrow$", "▼": "$\\downarrow$"},
 }
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 

@@ -276,7 +276,8 @@ def summary(
 
     dataset = DatasetFolder(folder)
     values = read_params(settings) if settings else dataset_settings(run_settings(), dataset.name)
-    run(folder, list(values["models"]), values["evaluation"]["convention"], data, list(values.get("members", {})))
+    evaluation, members = values["evaluation"], list(values.get("members", {}))
+    run(folder, list(values["models"]), evaluation["convention"], data, members, evaluation["baseline"])
     write_record(dataset, values, data.parent)
     typer.echo(dataset.summary_page_path.read_text(encoding="utf-8"))
 

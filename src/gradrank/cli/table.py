@@ -48,6 +48,9 @@ def table(
         str | None, typer.Option(help="Evaluated convention. By default, the primary convention of each data set.")
     ] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Add half the 95% interval to each mean.")] = False,
+    baseline: Annotated[
+        str | None, typer.Option(help="Add the difference of each method from this one, with its 95% interval.")
+    ] = None,
     format: Annotated[
         Literal["markdown", "latex", "csv"] | None,
         typer.Option(help="By default, the format that the suffix of --out names, else Markdown."),
@@ -56,12 +59,19 @@ def table(
 ) -> None:
     """Print a table of methods by metrics from finished results, for a paper.
 
-    Rows are sorted by value. The best value of a column is bold, and values that are not significantly lower are
-    marked; the caption states the test. CSV has every digit.
+    Rows are sorted by value. The methods that may be the best are bold; the caption states the rule. CSV has every
+    digit.
     """
     from gradrank.report.tables.results_table import table as run
 
-    found = run(*results, methods=_words(methods), metrics=_words(metrics), convention=convention, intervals=intervals)
+    found = run(
+        *results,
+        methods=_words(methods),
+        metrics=_words(metrics),
+        convention=convention,
+        intervals=intervals,
+        baseline=baseline,
+    )
     suffixes = {".tex": "latex", ".csv": "csv"}
     form = format or suffixes.get(out.suffix if out else "", "markdown")
     text = {"markdown": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}[form]().rstrip("\n")

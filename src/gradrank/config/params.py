@@ -26,6 +26,7 @@ from gradrank.config.params_file import read
 from gradrank.config.studies import StudySettings, check_studies, jobs
 from gradrank.config.variants import Variant, expand, with_swept_members
 from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.primary import BASELINE
 from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
@@ -63,11 +64,15 @@ class PairsParams(SettingsSection):
 
 
 class EvaluationParams(SettingsSection):
-    """Section `evaluation`: metrics and conventions. Summaries use the primary convention, `convention`."""
+    """Section `evaluation`: metrics and conventions. Summaries use the primary convention, `convention`.
+
+    baseline: the method that the others are compared with. On data sets without it, the method with the highest mean.
+    """
 
     convention: str = "letor4"
     conventions: tuple[str, ...] = ("letor4",)
     metrics: tuple[str, ...] = Field(min_length=1)
+    baseline: str = BASELINE
 
 
 class RunSettings(SettingsSection):
@@ -264,6 +269,8 @@ def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
         for name in listed.models if listed.models != "all" else ():
             if name not in valid and name.partition("-")[0] not in faulty:
                 yield f"{where}.models: {unknown('model', name, valid)}"
+    if (baseline := settings.evaluation.baseline) not in settings.models:
+        yield f"evaluation.baseline: {unknown('model', baseline, settings.models)}"
 
 
 def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,7 @@
 """The tested difference of a method between A and B, and its verdict.
 
 The interval of a difference is a bootstrap interval over queries. A method with equal values in A and B on every query
-is not tested. The verdict is better or worse if Wilcoxon's signed-rank test, corrected by Holm, gives p < LEVEL and the
-interval excludes 0.
+is not tested. The verdict is better or worse by `gradrank.evaluation.significance.decision`.
 
 If A or B has several seeds, the value of a query is the mean over seeds, and the interval is widened by the variance
 over seeds. The verdict is "within seeds" if other seeds alone could cause a difference of this size. This verdict does
@@ -17,7 +16,8 @@ import numpy as np
 
 from gradrank.diff.seeds import in_one_precision, seed_noise, widened
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL, holm, paired_test, win_tie_loss
+from gradrank.evaluation.significance.decision import decide
+from gradrank.evaluation.statistics import holm, paired_test, win_tie_loss
 
 Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
 
@@ -104,6 +104,4 @@ def corrected(rows: Sequence[MeanDifference]) -> list[MeanDifference]:
 def _verdict(row: MeanDifference, p: float) -> Verdict:
     if abs(row.difference) <= row.seed_noise:
         return "within seeds"
-    if p < LEVEL and row.low > 0:
-        return "better"
-    return "worse" if p < LEVEL and row.high < 0 else "no evidence"
+    return decide(p, row.low, row.high)

@@ -138,22 +138,6 @@ def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
     return p_values
 
 
-def p_against(
-    per_query: Mapping[str, np.ndarray], name: str, folds: np.ndarray | None = None, queries: np.ndarray | None = None
-) -> dict[str, float]:
-    """Return the corrected p value of `wilcoxon` of every other method against the method `name`.
-
-    per_query: as in `compare_all`. The p values are corrected for all pairs of methods (Holm 1979), as in
-    `compare_all`, because `name` may have been chosen by its values. They are nan if no query has a value for every
-    method. folds, queries: see `once_per_query`; without them, every row is a distinct query.
-    """
-    names, values, is_complete = _matrix(per_query)
-    values = _once(values, is_complete, folds, queries)
-    pairs = list(combinations(names, 2))
-    p_values = holm(wilcoxon_of_pairs(values) if len(values) else [np.nan] * len(pairs))
-    return {a if b == name else b: float(p) for (a, b), p in zip(pairs, p_values, strict=True) if name in (a, b)}
-
-
 def effect_size(a: np.ndarray, b: np.ndarray) -> float:
     """Return Cohen's d_z: the mean of a - b divided by the standard deviation of a - b. a, b: (q,) values.
 
@@ -252,22 +236,29 @@ def compare_all(
     folds: np.ndarray,
     seed: int = BOOTSTRAP_SEED,
     queries: np.ndarray | None = None,
+    baseline: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return one row per pair of methods.
+    """Return one row per pair of methods or, with a baseline, one row per other method minus the baseline.
 
     per_query: (q,) values per method, for the same queries in the same order. folds: (q,) fold of each query. The keys
     of a row are `model_a`, `model_b`, the fields of PairedTest, `t_holm` and `wilcoxon_holm`. The last two are p values
     corrected for the number of rows. Queries without a value for every method are left out. All pairs use the same
     resamples. queries: see `once_per_query`. Raises GradrankError if the methods have different numbers of queries.
     """
-    names, values, is_complete = _matrix(per_query)
+    names, values, is_complete = complete_values(per_query)
     if len(values) == 0:
         return []
     named = None if queries is None else queries[is_complete]
     values, weights = once_per_query(values, np.asarray(folds)[is_complete], named)
     means = _resampled_means(values, weights, seed)
     rows = []
-    for (i, j), p in zip(combinations(range(len(names)), 2), wilcoxon_of_pairs(values), strict=True):
+    if baseline is None:
+        pairs, tests = list(combinations(range(len(names)), 2)), wilcoxon_of_pairs(values)
+    else:
+        fixed = names.index(baseline)
+        pairs = [(i, fixed) for i in range(len(names)) if i != fixed]
+        tests = [wilcoxon(values[:, i], values[:, fixed]) for i, _ in pairs]
+    for (i, j), p in zip(pairs, tests, strict=True):
         a, b = values[:, i], values[:, j]
         low, high = _percentiles(means[:, i] - means[:, j], 0.95)
         gap = _weighted_mean(differences(a, b), weights)
@@ -306,7 +297,7 @@ def friedman_nemenyi(
     """
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-    names, values, is_complete = _matrix(per_query)
+    names, values, is_complete = complete_values(per_query)
     values = _once(values, is_complete, folds, queries)
     count = len(names)
     if count < 3 or len(values) < 2:
@@ -331,7 +322,7 @@ def differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.round(gaps[~np.isnan(gaps)], 12)
 
 
-def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
+def complete_values(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Return the m method names, and two arrays.
 
     The first array has the (k, m) values of the k queries for which every method has a value. The second has (q,)
@@ -348,7 +339,7 @@ def _matrix(per_query: Mapping[str, np.ndarray]) -> tuple[list[str], np.ndarray,
 def _once(
     values: np.ndarray, is_complete: np.ndarray, folds: np.ndarray | None, queries: np.ndarray | None
 ) -> np.ndarray:
-    """Return the values of the distinct queries. values, is_complete: the result of `_matrix`."""
+    """Return the values of the distinct queries. values, is_complete: the result of `complete_values`."""
     if folds is None or queries is None:
         return values
     return once_per_query(values, folds[is_complete], queries[is_complete])[0]

@@ -5,13 +5,13 @@ from pathlib import Path
 from textwrap import fill
 
 from gradrank.base.git import git
-from gradrank.base.numbers import is_missing, number
+from gradrank.base.numbers import number
 from gradrank.base.results import DatasetFolder, Results
 from gradrank.config.project_folder import typed
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import headline
-from gradrank.report.tables.dataset_values import best_mean
+from gradrank.report.tables.bold import may_be_best
 from gradrank.report.tables.summary_tables import cautions, read_tables
 from gradrank.report.tables.table import Row
 from gradrank.report.training_changes import training_changes
@@ -77,25 +77,21 @@ def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
     width = max(map(len, shown), default=0)
     for model in shown:
         yield f"  {model:{width}}  {number(means[model])} ± {number(rows.get(model, {}).get('half_width'))}"
-    yield from map(_wrapped, _level_with_best(rows))
+    yield from map(_wrapped, _best_methods(rows))
     if members := dataset.provenance().get("members") if dataset.recorded else None:
         yield _wrapped(f"Also trained as members of a fusion, and not listed as results: {_listed(list(members))}.")
     yield from (f"  {line}" for line in training_changes(dataset, metric, convention))
     yield from (_wrapped(f"{each.word.upper()}: {each.text}") for each in cautions(tables, dataset.name, convention))
 
 
-def _level_with_best(rows: Mapping[str, Row]) -> Iterator[str]:
-    """Yield a sentence on the methods that are not significantly worse than the method with the best mean.
+def _best_methods(rows: Mapping[str, Row]) -> Iterator[str]:
+    """Yield a sentence on the methods that may be the best.
 
     rows: the rows of the table main per method. Nothing is yielded if the metric has no tests.
     """
-    tested = {model: row["p_best"] for model, row in rows.items() if not is_missing(row["p_best"])}
-    if tested:
-        winner = best_mean({model: row["mean"] for model, row in rows.items()})
-        level = [model for model, p in tested.items() if model != winner and p >= LEVEL]
-        level.sort(key=lambda model: -rows[model]["mean"])
-        named = _listed(level) if level else "no other method"
-        yield f"Not significantly worse than {winner} (Wilcoxon, Holm-corrected, p ≥ {LEVEL}): {named}."
+    if level := sorted(may_be_best(rows), key=lambda model: -rows[model]["mean"]):
+        named = "every method" if len(level) == len(rows) else _listed(level)
+        yield f"May be the best ({1 - LEVEL:.0%} model confidence set): {named}."
 
 
 def _listed(names: Sequence[str]) -> str:

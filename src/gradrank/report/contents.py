@@ -18,11 +18,11 @@ from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues, read_test_queries
-from gradrank.evaluation.primary import primary_convention
+from gradrank.evaluation.primary import BASELINE, baseline_of, primary_convention
 from gradrank.evaluation.seeds import measured_folds, timings
-from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.committed_results import paired_tests, read_committed
-from gradrank.report.tables.dataset_values import headline_metric
+from gradrank.report.committed_results import read_committed
+from gradrank.report.tables.baseline import baseline_rows
+from gradrank.report.tables.dataset_values import DatasetValues, headline_metric
 from gradrank.report.tables.summary_tables import Caution, cautions, means, read_tables
 from gradrank.report.tables.table import Row
 
@@ -50,14 +50,14 @@ class ReportedDataset:
 
     convention: the primary convention. The means in `summary` follow this convention. summary: mean of each metric. The
     outer keys are the models, and the inner keys are the metrics. tables: rows of each table. The keys are the names of
-    the tables. Committed results have only the tables `main`, `folds` and `published`. queries: (q,) values of the
+    the tables. Committed results have only the tables of `read_committed`. queries: (q,) values of the
     headline metric for each model. The queries are in the same order for every model. The dict is empty if values are
     missing, if the models were evaluated on different queries, and for committed results. folds: the finished folds of
     each model. meta: content of collection.json of the stored collection, or None if the file is missing. notices:
     remarks on the state of the results. costs: the cost of each model. Models without stored times are left out.
-    cautions: cautions about short lists and tied scores. tests: rows of the paired tests of the headline metric.
-    was_run_here: True if the results were computed in this folder, False if they were committed. The settings of
-    committed results are unknown. explanations: content of explanations.json, and under the key `is_current` whether
+    cautions: cautions about short lists and tied scores. comparisons: rows of the table baseline for the headline
+    metric. was_run_here: True if the results were computed in this folder, False if they were committed. The settings
+    of committed results are unknown. explanations: content of explanations.json, and under the key `is_current` whether
     the explained folds and the summary have not changed since; None if the file is missing.
     """
 
@@ -72,7 +72,7 @@ class ReportedDataset:
     notices: list[str]
     costs: dict[str, Cost] = field(default_factory=dict)
     cautions: list[Caution] = field(default_factory=list)
-    tests: list[Row] = field(default_factory=list)
+    comparisons: list[Row] = field(default_factory=list)
     was_run_here: bool = True
     explanations: dict[str, Any] | None = None
 
@@ -81,14 +81,17 @@ class ReportedDataset:
         """True if the data are generated."""
         return self.name in catalogue() and catalogue()[self.name].generator is not None
 
+    @property
+    def baseline(self) -> str | None:
+        """The method that the others are compared with; None without comparisons."""
+        return self.comparisons[0]["baseline"] if self.comparisons else None
+
     @cached_property
-    def better(self) -> frozenset[tuple[str, str]] | None:
-        """Pairs of methods, of which the first is significantly better by the headline metric; None without tests."""
-        if not self.tests:
+    def better(self) -> frozenset[str] | None:
+        """Methods that are better than the baseline; None if this was not decided."""
+        if not self.comparisons or self.comparisons[0]["decision"] is None:
             return None
-        significant = [row for row in self.tests if row["wilcoxon_holm"] < LEVEL and row["difference"]]
-        pairs = [(row["model_a"], row["model_b"], row["difference"] > 0) for row in significant]
-        return frozenset((a, b) if is_first else (b, a) for a, b, is_first in pairs)
+        return frozenset(row["model"] for row in self.comparisons if row["decision"] == "better")
 
     @property
     def methods_with_parameters(self) -> set[str]:
@@ -199,6 +202,7 @@ def read_contents(
                 primary_convention(values, dataset.name, convention),
                 data,
                 on_pages,
+                baseline_of(values),
             ),
             explanations=_read_explanations(dataset),
         )
@@ -232,12 +236,18 @@ def _titles(params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_dataset(
-    dataset: results.DatasetFolder, title: str, convention: str, data: Path, on_pages: Collection[str] = ()
+    dataset: results.DatasetFolder,
+    title: str,
+    convention: str,
+    data: Path,
+    on_pages: Collection[str] = (),
+    baseline: str = BASELINE,
 ) -> ReportedDataset:
     """Read the results of one data set.
 
     convention: the primary convention. data: folder of the Parquet collections. on_pages: models that appear on pages
-    of studies; they are not reported as omitted from the summary.
+    of studies; they are not reported as omitted from the summary. baseline: the method that the others are compared
+    with, if the tables do not name it.
     """
     summary = dataset.summary()
     tables, notices = read_tables(dataset.tables_path), []
@@ -245,17 +255,18 @@ def read_dataset(
     queries = _read_queries(dataset, summary, convention) if was_run_here else {}
     if was_run_here:
         tested = (headline(summary), convention)
-        tests = [row for row in tables["pairwise"] if (row["metric"], row["convention"]) == tested]
-        measured = means(tables["main"], convention)
-        if not tests:  # the tables have tests of two metrics under one convention
-            tests = paired_tests(queries, measured, headline(summary))
-        if measured != summary:
+        comparisons = [row for row in tables["baseline"] if (row["metric"], row["convention"]) == tested]
+        if queries and not comparisons:  # the table has one convention
+            values = {model: {convention: of} for model, of in queries.items()}
+            comparisons = list(baseline_rows(DatasetValues(dataset.name, convention, values, baseline=baseline)))
+        if means(tables["main"], convention) != summary:
             notices.append(
                 f"{SUMMARY} and the tables differ under {convention}: they are from different runs or "
                 f"conventions. Run `snakemake {dataset.name}` again."
             )
     else:
-        convention, tables, tests = read_committed(dataset, summary, convention, headline(summary))
+        convention, tables = read_committed(dataset, summary, convention, baseline)
+        comparisons = [row for row in tables.get("baseline", []) if row["metric"] == headline(summary)]
         notices.append(
             "These results are part of the checkout. They come from another run, whose settings may differ from this "
             "params.yaml. For the other intervals, the tests of all pairs, the curves and the costs, run "
@@ -285,7 +296,7 @@ def read_dataset(
         meta=read_json(meta) if meta.is_file() else None,
         notices=notices,
         cautions=cautions(tables, dataset.name, convention),
-        tests=tests,
+        comparisons=comparisons,
         was_run_here=was_run_here,
     )
 

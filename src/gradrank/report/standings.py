@@ -7,11 +7,11 @@ from gradrank.base.numbers import is_missing, number
 from gradrank.evaluation.literature.model_families import OTHERS, by_family
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.contents import ReportedDataset
-from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.bold import is_worse
+from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 from gradrank.training.registry import models
 
-BASELINE = "lambdamart"  # the usual baseline of learning to rank; the sentence compares the other methods with it
 FUSION = "fusion"  # family of the methods that combine the scores of other methods
 MOST_NAMED = 3
 
@@ -21,7 +21,8 @@ class Standing:
     """One method on one data set.
 
     half_width: half the 95% interval of the mean, or None if the values per query are missing. published: the rows of
-    the published values under the same convention. is_worse: True if the method is significantly worse than the best.
+    the published values under the same convention. is_worse: True if the method is significantly worse than the best,
+    None if this was not tested.
     """
 
     model: str
@@ -29,19 +30,21 @@ class Standing:
     mean: float
     half_width: float | None
     published: Sequence[Row]
-    is_worse: bool
+    is_worse: bool | None
 
 
 @dataclass(frozen=True)
 class Standings:
     """The methods with a mean, best first.
 
-    better: pairs of methods, of which the first is significantly better than the second. None without paired tests.
+    baseline: the method that the others are compared with. better: the methods that are significantly better than the
+    baseline; None if this was not decided.
     """
 
     metric: str
     rows: list[Standing]
-    better: frozenset[tuple[str, str]] | None
+    baseline: str | None
+    better: frozenset[str] | None
 
     def answer(self) -> str:
         """Return one sentence that says which methods are best, and whether the tests confirm it."""
@@ -60,8 +63,7 @@ class Standings:
 
     def _shared(self) -> str:
         """Return a clause that names the methods that share the highest mean; empty if there is only one."""
-        top = best({row.model: row.mean for row in self.rows}, most=len(self.rows))
-        names = [row.model for row in self.rows if row.model in top]
+        names = [row.model for row in self.rows if round(row.mean, 4) == round(self.rows[0].mean, 4)]
         if len(names) == 1:
             return ""
         if len(names) == len(self.rows):
@@ -71,29 +73,31 @@ class Standings:
     def _baseline(self) -> str:
         """Return a clause on the methods that are better than the baseline; empty if the baseline itself is first."""
         names = [row.model for row in self.rows]
-        if self.better is None or BASELINE not in names[1:] or len(names) == 2:
+        if self.better is None or self.baseline not in names[1:] or len(names) == 2:
             return ""
-        rivals = [row.model for row in self.rows if row.family != FUSION and row.model != BASELINE]
+        rivals = [row.model for row in self.rows if row.family != FUSION and row.model != self.baseline]
         noun = "method" if len(rivals) == len(names) - 1 else "single method"
-        above = [model for model in rivals if (model, BASELINE) in self.better]
+        above = [model for model in rivals if model in self.better]
+        fused = [model for model in names if model in self.better and model not in rivals]
+        if not above and fused:
+            return f"only {_are(fused)} significantly better than `{self.baseline}`, and no {noun} is"
         if not above:
-            return f"no {noun} is significantly better than `{BASELINE}`"
+            return f"no {noun} is significantly better than `{self.baseline}`"
         if len(above) <= MOST_NAMED:
-            return f"{listed(above)} {'is' if len(above) == 1 else 'are'} significantly better than `{BASELINE}`"
-        return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{BASELINE}`"
+            return f"{_are(above)} significantly better than `{self.baseline}`"
+        return f"{len(above)} of {len(rivals)} other {noun}s are significantly better than `{self.baseline}`"
 
     def _best(self) -> str:
-        """Return a clause on the methods that are significantly worse than the first method."""
+        """Return a clause on the methods that may be the best."""
         first, *others = (row.model for row in self.rows)
-        if self.better is None:
+        if self.rows[0].is_worse is None:
             return f"`{first}` has the highest mean, which is not tested, because values per query are missing"
-        worse = sum((first, other) in self.better for other in others)
-        if len(others) == 1:
-            return f"`{first}` is {'' if worse else 'not '}significantly better than `{others[0]}`"
-        if not worse:
-            return f"no method is significantly worse than the best, `{first}`"
-        extent = "every other method" if worse == len(others) else f"{worse} of {len(others)} other methods"
-        return f"the best, `{first}`, is significantly better than {extent}"
+        level = [row.model for row in self.rows if not row.is_worse]
+        if len(level) == 1:
+            return f"`{first}` is significantly better than {'every other method' if others[1:] else f'`{others[0]}`'}"
+        if len(level) == len(self.rows):
+            return "every method may be the best" if others[1:] else f"`{first}` and `{others[0]}` may both be the best"
+        return f"the methods that may be the best are {listed(level)}"
 
 
 def standings(dataset: ReportedDataset) -> Standings:
@@ -111,10 +115,11 @@ def standings(dataset: ReportedDataset) -> Standings:
                 rows[model]["mean"],
                 None if is_missing(half := rows[model]["half_width"]) else half,
                 published.get(model, ()),
-                (ordered[0], model) in (dataset.better or ()),
+                is_worse(rows[model]),
             )
             for model in ordered
         ],
+        dataset.baseline,
         dataset.better,
     )
 
@@ -136,6 +141,10 @@ def comparable_published(dataset: ReportedDataset) -> dict[str, list[Row]]:
 def families() -> Mapping[str, str]:
     """Return the family of each installed model."""
     return {model.name: family for family, members in by_family(models().values()).items() for model, _ in members}
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -15,7 +15,6 @@ from gradrank.evaluation.statistics import (
     holm,
     mean_difference,
     mean_interval,
-    p_against,
     paired_t,
     paired_test,
     prediction_interval,
@@ -204,14 +203,6 @@ def test_the_tests_of_all_pairs_are_those_of_each_pair(queries):
     pairs = list(combinations(range(5), 2))
     expected = [wilcoxon(values[:, i], values[:, j]) for i, j in pairs]
     assert wilcoxon_of_pairs(values) == expected
-    corrected = dict(zip(pairs, holm(expected), strict=True))
-    against = p_against(dict(zip("abcde", values.T, strict=True)), "c")
-    assert against == {"abcde"[i + j - 2]: p for (i, j), p in corrected.items() if 2 in (i, j)}
-
-
-def test_without_a_query_with_every_value_there_is_no_p_value():
-    nan = np.nan
-    assert np.isnan(list(p_against({"a": np.array([1, nan]), "b": np.array([nan, 2.0])}, "a").values())).all()
 
 
 def overlapping(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -237,8 +228,6 @@ def test_a_query_of_several_folds_is_one_observation(seed):
     assert {key: row[key] for key in test._fields} == pytest.approx(test._asdict())
     ranks = friedman_nemenyi({"a": a, "b": b, "c": a + b}, folds=folds, queries=queries)
     once = friedman_nemenyi({"a": once_a, "b": once_b, "c": once_a + once_b})
-    p_values = p_against({"a": a, "b": b}, "a", folds, queries)
-    assert p_values == pytest.approx({"b": row["wilcoxon_holm"]})
     assert ranks.ranks == pytest.approx(once.ranks) and ranks.p == pytest.approx(once.p)
 
 

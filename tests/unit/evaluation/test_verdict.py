@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from gradrank.evaluation.literature.published import Published
+from gradrank.evaluation.literature.published_runs import mean_of_runs, reach_of_a_run
 from gradrank.evaluation.literature.verdict import (
     CONSISTENT,
     DRAWS,
@@ -14,6 +16,7 @@ from gradrank.evaluation.literature.verdict import (
     QUERIES,
     REPRODUCED,
     ROUNDING,
+    RUNS,
     Band,
     alike,
     judge,
@@ -24,6 +27,10 @@ from gradrank.evaluation.literature.verdict import (
 from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
 
 FOLD = np.repeat(np.arange(1, 6), 300)
+
+
+def published(value, folds=None, runs=None):
+    return Published(value, "letor4", "source", "method", "", folds or {}, runs or {})
 
 
 def ranked(means, spread=0.3, seed=0):
@@ -77,7 +84,7 @@ def test_a_re_creation_is_consistent_in_95_of_100_cases():
     for _ in range(2000):
         theirs = dict(enumerate(0.45 + rng.normal(0, 0.02, 5), start=1))
         ours = ranked([theirs[fold] + rng.normal(0, 0.004) for fold in theirs])
-        judged = judge_values(float(np.mean(list(theirs.values()))), theirs, ours, "map")
+        judged = judge_values(published(float(np.mean(list(theirs.values()))), theirs), ours, "map")
         verdicts.append(judged.verdict != NOT_REPRODUCED)
     assert np.mean(verdicts) == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 2000))
 
@@ -87,7 +94,7 @@ def test_pairing_refuses_what_the_wide_interval_takes():
     theirs = {1: 0.48, 2: 0.43, 3: 0.45, 4: 0.42, 5: 0.45}
     gaps = [0.006, 0.010, 0.008, 0.009, 0.007]
     ours = ranked([value - gap for value, gap in zip(theirs.values(), gaps, strict=True)])
-    paired, wide = judge_values(0.446, theirs, ours, "map"), judge_values(0.446, {}, ours, "map")
+    paired, wide = (judge_values(published(0.446, folds), ours, "map") for folds in (theirs, {}))
     assert (paired.verdict, paired.of) == (NOT_REPRODUCED, FOLDS)
     assert (wide.verdict, wide.of) == (CONSISTENT, QUERIES)
     assert paired.half_width < 0.003 < 0.01 < wide.half_width
@@ -96,12 +103,39 @@ def test_pairing_refuses_what_the_wide_interval_takes():
 
 def test_seeds_of_ours_widen_what_is_reproduced():
     ours = ranked([0.45] * 5)
-    assert judge_values(0.4515, {}, ours, "map").verdict == CONSISTENT
+    assert judge_values(published(0.4515), ours, "map").verdict == CONSISTENT
     seeds = [{"map": ours.values["map"] + shift} for shift in (-0.001, 0.0, 0.001)]
     several = mean_over_seeds(ours.folds, ours.qids, seeds)
     assert several.mean("map") == pytest.approx(ours.mean("map"))
     assert several.seed_means("map") == pytest.approx([0.449, 0.45, 0.451])
-    assert judge_values(0.4515, {}, several, "map").verdict == REPRODUCED
+    assert judge_values(published(0.4515), several, "map").verdict == REPRODUCED
+
+
+def test_a_further_run_is_reproduced_in_95_of_100_cases_and_another_method_is_not():
+    """Runs of one program differ by their seeds; ours is one further run, or lower by .012 on every fold."""
+    rng = np.random.default_rng(4)
+    deviations = np.array([0.008, 0.005, 0.009, 0.007, 0.007])
+    verdicts, others = [], []
+    for _ in range(400):
+        means = 0.45 + rng.normal(0, 0.02, 5)
+        runs = {fold: tuple(means[fold - 1] + rng.normal(0, deviations[fold - 1], 40)) for fold in range(1, 6)}
+        theirs = published(mean_of_runs(runs), {fold: float(np.mean(values)) for fold, values in runs.items()}, runs)
+        one = means + rng.normal(0, deviations)
+        same, other = (judge_values(theirs, ranked(values), "map") for values in (one, one - 0.012))
+        assert (same.of, other.of) == (RUNS, RUNS)
+        verdicts.append(same.verdict == REPRODUCED)
+        others.append(other.verdict == REPRODUCED)
+    assert np.mean(verdicts) == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / 400))
+    assert np.mean(others) < 0.1
+
+
+def test_reach_of_a_run_by_hand():
+    runs = {1: (0.4, 0.44), 2: (0.5, 0.52, 0.51)}
+    terms = [0.0008 * (1 + 1 / 2) / 4, 0.0001 * (1 + 1 / 3) / 4]
+    freedom = sum(terms) ** 2 / (terms[0] ** 2 / 1 + terms[1] ** 2 / 2)
+    assert reach_of_a_run(runs) == pytest.approx(t.ppf(0.975, freedom) * math.sqrt(sum(terms)))
+    assert mean_of_runs(runs) == pytest.approx((0.42 + 0.51) / 2)
+    assert reach_of_a_run({1: (0.4, 0.4), 2: (0.5, 0.5)}) == 0
 
 
 def test_power_counts_who_else_would_have_had_the_verdict():

@@ -1,17 +1,16 @@
 """Tables for papers from finished results and from the part of them that is in git: values, marks, order and errors."""
 
 import shutil
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import wilcoxon
+from scipy.stats import ttest_rel
 
 from gradrank import table
 from gradrank.base.errors import GradrankError
-from gradrank.evaluation.statistics import holm
+from gradrank.evaluation.statistics import paired_test
 from gradrank.report.tables.summary import summary
 from latex_structure import read_latex
 from made_results import METRICS, make_results, write_values
@@ -65,48 +64,81 @@ def values(folder, model, metric, convention="letor4"):
 
 
 @pytest.mark.parametrize("queries", [6, 78, 798])
-def test_marks_agree_with_scipy_on_40_400_and_4000_queries(tmp_path, queries):
+def test_bold_agrees_with_the_t_tests_on_40_400_and_4000_queries(tmp_path, queries):
     folder = made(tmp_path, "my_data", queries)
     found = table(folder, metrics=["map"], convention="standard")
     data = {model: values(folder, model, "map", "standard") for model in MODELS}
     means = {m: np.mean([v[folds == fold].mean() for fold in range(1, 6)]) for m, (v, folds) in data.items()}
     assert found.methods == sorted(MODELS, key=lambda model: -means[model])
-    pairs = list(combinations(MODELS, 2))
-    p = holm([wilcoxon(data[a][0] - data[b][0]).pvalue for a, b in pairs])
     winner = max(means, key=means.get)
-    level = {
-        (set(pair) - {winner}).pop() for pair, value in zip(pairs, p, strict=True) if winner in pair and value >= 0.05
-    }
+    p = {model: ttest_rel(data[winner][0], data[model][0]).pvalue for model in MODELS if model != winner}
     (only,) = found.columns
-    assert only.marks() == {winner: "best"} | dict.fromkeys(level, "level")
-    assert "ranksvm" not in level
+    assert {model for model, value in p.items() if value >= 0.05} | {winner} <= only.bold, "one test is less strict"
+    assert not {model for model, value in p.items() if value < 0.05 / 20} & only.bold, "twenty tests are stricter"
+    assert "ranksvm" not in only.bold
     row = {row["method"]: row for row in found.frame.iter_rows(named=True)}
     assert {m: row[m]["map"] for m in MODELS} == pytest.approx(means, abs=1e-13)
     assert row["ranksvm"]["map_queries"] == 5 * queries + 10
-    assert row[winner]["map_p_best"] is None and row["ranksvm"]["map_p_best"] < 0.05
+    assert row[winner]["map_p_best"] == 1 and row["ranksvm"]["map_p_best"] < 0.05
 
 
-def test_the_family_of_the_tests_is_what_the_table_shows(finished):
-    whole, two = (table(finished, metrics=["map"], methods=names) for names in (None, ["lambdamart", MODELS[0]]))
-    p_whole, p_two = (
-        found.frame.filter(method=MODELS[0])["map_p_best"].item()
-        or found.frame.filter(method="lambdamart")["map_p_best"].item()
-        for found in (whole, two)
+def test_bold_is_decided_among_the_methods_of_the_table(finished):
+    whole, rest = (
+        table(finished, metrics=["map"], methods=names)
+        for names in (None, [name for name in MODELS if name != "lambdamart"])
     )
-    assert p_two <= p_whole
-    assert "the 6 pairs of the 4 methods" in whole.to_markdown() and "the 1 pair of the 2 methods" in two.to_markdown()
+    assert "lambdamart" in whole.columns[0].bold
+    highest = rest.methods[0]
+    assert rest.frame.filter(method=highest)["map_p_best"].item() == 1
 
 
-def test_values_in_git_give_the_same_table(folder):
-    names = {"metrics": ["map", "ndcg@10"], "intervals": True}
+@pytest.mark.parametrize("baseline", [None, "ranksvm"])
+def test_values_in_git_give_the_same_table(folder, baseline):
+    names = {"metrics": ["map", "ndcg@10"], "intervals": True, "baseline": baseline}
     before = table(folder, **names)
     in_git(folder)
     after = table(folder, **names)
     assert before.to_latex() == after.to_latex()
-    for column in before.frame.columns[3:]:
+    texts = [name for name in before.frame.columns[3:] if name.endswith("_decision")]
+    assert len(texts) == 2 * (baseline is not None) and before.frame.select(texts).equals(after.frame.select(texts))
+    for column in [name for name in before.frame.columns[3:] if name not in texts]:
         np.testing.assert_allclose(
             before.frame[column].cast(float), after.frame[column].cast(float), rtol=2e-2, atol=1e-6
         )
+
+
+def test_differences_from_a_baseline_are_paired_and_narrower_than_those_of_means(finished):
+    found = table(finished, metrics=["map"], baseline="ranksvm", intervals=True)
+    rows = {row["method"]: row for row in found.frame.iter_rows(named=True)}
+    data, folds = zip(*(values(finished, model, "map") for model in MODELS), strict=True)
+    for model, own in zip(MODELS, data, strict=True):
+        test = paired_test(own, data[MODELS.index("ranksvm")], folds[0])
+        row = rows[model]
+        if model == "ranksvm":
+            assert [row[f"map_{key}"] for key in ("difference", "low", "high", "decision")] == [None] * 4
+            continue
+        assert row["map_difference"] == pytest.approx(row["map"] - rows["ranksvm"]["map"])
+        assert (row["map_low"], row["map_high"]) == pytest.approx((test.low, test.high))
+        assert row["map_high"] - row["map_low"] < 2 * row["map_half_width"]
+        assert row["map_decision"] == "better"
+        assert f"{row['map_difference']:+.4f} [{row['map_low']:+.4f}, {row['map_high']:+.4f}] ▲" in found.to_markdown()
+    (read,) = read_latex(found.to_latex())
+    assert read.lines[0] == ["method", "MAP", "− ranksvm"] and "▲" in read.lines[1][2]
+    assert "detected with a probability of 80%: from the best method" in found.to_markdown()
+    with pytest.raises(GradrankError, match=r"unknown baseline 'rankvsm' \(did you mean 'ranksvm'"):
+        table(finished, baseline="rankvsm")
+
+
+def test_another_baseline_turns_the_sign(finished):
+    one, other = (
+        table(finished, methods=["ranksvm", "lambdamart"], metrics=["map"], baseline=name)
+        for name in ("ranksvm", "lambdamart")
+    )
+    first = one.frame.filter(method="lambdamart").row(0, named=True)
+    second = other.frame.filter(method="ranksvm").row(0, named=True)
+    assert first["map_difference"] == pytest.approx(-second["map_difference"])
+    assert (first["map_low"], first["map_high"]) == pytest.approx((-second["map_high"], -second["map_low"]), rel=0.02)
+    assert (first["map_decision"], second["map_decision"]) == ("better", "worse")
 
 
 def test_metrics_whose_values_per_query_are_not_in_git_are_shown_and_not_tested(folder):
@@ -119,7 +151,7 @@ def test_metrics_whose_values_per_query_are_not_in_git_are_shown_and_not_tested(
         np.testing.assert_allclose(after.frame[metric], before.frame[metric], atol=5.1e-5)
         assert after.frame[f"{metric}_p_best"].is_null().all() == (metric not in ("ndcg@10", "map"))
     assert "not tested in NDCG@1, NDCG@3, NDCG@5, MeanNDCG and P@10." in after.to_markdown()
-    assert "Wilcoxon" not in table(folder, metrics=["p@10"]).to_markdown()
+    assert "model confidence set" not in table(folder, metrics=["p@10"]).to_markdown()
 
 
 def test_a_method_without_values_is_last_and_leaves_the_tests_alone(folder):
@@ -128,7 +160,7 @@ def test_a_method_without_values_is_last_and_leaves_the_tests_alone(folder):
     summary(folder, MODELS, "letor4")
     after = table(folder, metrics=["ndcg@10"])
     assert after.methods == [*before.methods, "lambdamart"]
-    assert after.columns[0].marks() == before.columns[0].marks()
+    assert after.columns[0].bold == before.columns[0].bold
     assert after.to_markdown().splitlines()[-3].split("|")[2].strip() == "–"
     assert after.frame.row(-1, named=True)["ndcg@10"] is None
     in_git(folder)

@@ -9,13 +9,11 @@ import polars as pl
 import pytest
 
 from gradrank.base.results import Results
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL, compare_all
-from gradrank.report.committed_results import paired_tests
+from gradrank.evaluation.significance.decision import decide_row
+from gradrank.evaluation.statistics import compare_all
 from gradrank.report.contents import ReportedDataset, read_contents
 from gradrank.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.report.standings import Standing, Standings, listed, standings
-from gradrank.report.tables.numbers import best
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import read_tables
 from made_results import METRICS, make_results, write_values
@@ -24,14 +22,16 @@ from rendered import Document, rendered
 MODELS = ("fusion", "lambdamart", "ranknet_linear", "ranksvm")
 
 
-def made(means, better: Collection[tuple[str, str]] | None = (), families=None):
-    """Return standings of methods with these means; by default, every method has a family of its name."""
-    first = next(iter(means), "")
+def made(means, worse: Collection[str] | None = (), better: Collection[str] | None = (), families=None):
+    """Return standings of methods with these means; by default, every method has a family of its name.
+
+    worse: methods that are worse than the best. better: methods that are better than `ranksvm`.
+    """
     rows = [
-        Standing(model, (families or {}).get(model, model), mean, 0.01, (), (first, model) in (better or ()))
+        Standing(model, (families or {}).get(model, model), mean, 0.01, (), None if worse is None else model in worse)
         for model, mean in means.items()
     ]
-    return Standings("ndcg@10", rows, None if better is None else frozenset(better))
+    return Standings("ndcg@10", rows, "ranksvm", None if better is None else frozenset(better))
 
 
 def drawn(ranked) -> IntervalPlot:
@@ -40,44 +40,50 @@ def drawn(ranked) -> IntervalPlot:
     return plot
 
 
+FUSED = {"f": "fusion"}
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
         (made({}), "No method has a value of NDCG@10."),
         (made({"a": 0.5}), "`a` is the only method: NDCG@10 0.5000 ± 0.0100."),
         (made({"a": 0.0, "b": 0.0}), "Every method has NDCG@10 0."),
-        (made({"a": 0.5, "b": 0.4}), "`a` is not significantly better than `b`."),
-        (made({"a": 0.5, "lambdamart": 0.4}, {("a", "lambdamart")}), "`a` is significantly better than `lambdamart`."),
-        (made({"a": 0.5, "b": 0.4, "c": 0.3}), "No method is significantly worse than the best, `a`."),
+        (made({"a": 0.5, "b": 0.4}), "`a` and `b` may both be the best."),
+        (made({"a": 0.5, "ranksvm": 0.4}, {"ranksvm"}, {"a"}), "`a` is significantly better than `ranksvm`."),
+        (made({"a": 0.5, "b": 0.4, "c": 0.3}), "Every method may be the best."),
         (
-            made({"a": 0.5, "b": 0.5, "c": 0.3}, {("a", "c")}),
-            "`a` and `b` share the highest mean; the best, `a`, is significantly better than 1 of 2 other methods.",
+            made({"a": 0.5, "b": 0.5, "c": 0.3}, {"c"}),
+            "`a` and `b` share the highest mean; the methods that may be the best are `a` and `b`.",
         ),
-        (made({"a": 0.5, "b": 0.5}), "All 2 methods have the same mean; `a` is not significantly better than `b`."),
+        (made({"a": 0.5, "b": 0.5}), "All 2 methods have the same mean; `a` and `b` may both be the best."),
         (
-            made({"a": 0.5, "b": 0.4, "c": 0.3}, None),
+            made({"a": 0.5, "b": 0.4, "c": 0.3}, None, None),
             "`a` has the highest mean, which is not tested, because values per query are missing.",
         ),
         (
-            made({"f": 0.5, "lambdamart": 0.4, "c": 0.3}, {("f", "lambdamart"), ("f", "c")}, {"f": "fusion"}),
-            "No single method is significantly better than `lambdamart`; the best, `f`, is significantly better than "
-            "every other method.",
+            made({"f": 0.5, "ranksvm": 0.4, "c": 0.3}, {"ranksvm", "c"}, {"f"}, FUSED),
+            "Only `f` is significantly better than `ranksvm`, and no single method is; `f` is significantly better "
+            "than every other method.",
         ),
         (
-            made({"a": 0.5, "lambdamart": 0.4, "c": 0.3}, {("a", "lambdamart")}),
-            "`a` is significantly better than `lambdamart`; the best, `a`, is significantly better than 1 of 2 other "
-            "methods.",
+            made({"f": 0.5, "a": 0.45, "ranksvm": 0.4, "c": 0.3}, {"c"}, (), FUSED),
+            "No single method is significantly better than `ranksvm`; the methods that may be the best are `f`, `a` "
+            "and `ranksvm`.",
         ),
         (
-            made({"lambdamart": 0.5, "a": 0.4, "b": 0.3}, {("lambdamart", "b")}),
-            "The best, `lambdamart`, is significantly better than 1 of 2 other methods.",
+            made({"a": 0.5, "ranksvm": 0.4, "c": 0.3}, {"ranksvm"}, {"a"}),
+            "`a` is significantly better than `ranksvm`; the methods that may be the best are `a` and `c`.",
         ),
         (
-            made(
-                dict.fromkeys("abcd", 0.5) | {"e": 0.4, "lambdamart": 0.3}, {(model, "lambdamart") for model in "abcd"}
-            ),
+            made({"a": 0.5, "ranksvm": 0.4, "c": 0.3}, {"c"}, None),
+            "The methods that may be the best are `a` and `ranksvm`.",
+        ),
+        (made({"ranksvm": 0.5, "a": 0.4, "b": 0.3}, {"b"}), "The methods that may be the best are `ranksvm` and `a`."),
+        (
+            made(dict.fromkeys("abcd", 0.5) | {"e": 0.4, "ranksvm": 0.3}, {"ranksvm"}, "abcd"),
             "`a`, `b`, `c` and 1 other method share the highest mean; 4 of 5 other methods are significantly better "
-            "than `lambdamart`; the best, `a`, is significantly better than 1 of 5 other methods.",
+            "than `ranksvm`; the methods that may be the best are `a`, `b`, `c` and 2 other methods.",
         ),
     ],
 )
@@ -92,11 +98,6 @@ def test_names_are_listed():
         "`a`, `b`, `c` and 1 other method",
         "`a`, `b`, `c` and 2 other methods",
     ]
-
-
-def test_no_value_is_bold_if_many_share_the_best():
-    assert best({"a": 1.0, "b": 1.0, "c": 1.0, "d": 0.5}) == {"a", "b", "c"}
-    assert best(dict.fromkeys("abcd", 1.0)) == set()
 
 
 @pytest.fixture(scope="module")
@@ -130,16 +131,14 @@ def contents(root):
     return read_contents(Results(root / "results"), "letor4", root / "params.yaml", root / "data" / "parquet")
 
 
-def test_better_pairs_are_those_of_the_pairwise_table(run):
+def test_better_methods_are_those_of_the_table_baseline(run):
     (dataset,) = (dataset for dataset in contents(run).datasets if dataset.name == "mq2007")
-    rows = [row for row in read_tables(run / "results/mq2007/tables")["pairwise"] if row["metric"] == "ndcg@10"]
-    means = {model: values["ndcg@10"] or 0.0 for model, values in dataset.summary.items()}
-    expected = {
-        tuple(sorted((row["model_a"], row["model_b"]), key=lambda model: -means[model]))
-        for row in rows
-        if row["wilcoxon_holm"] < LEVEL
+    rows = [row for row in read_tables(run / "results/mq2007/tables")["baseline"] if row["metric"] == "ndcg@10"]
+    assert {row["model"] for row in rows} == {*MODELS} - {"ranksvm"} and {row["baseline"] for row in rows} == {
+        "ranksvm"
     }
-    assert dataset.better == expected and ("fusion", "lambdamart") in expected
+    assert dataset.better == {row["model"] for row in rows if row["decision"] == "better"}
+    assert dataset.better >= {"fusion", "lambdamart"} and dataset.baseline == "ranksvm"
 
 
 def test_committed_results_have_the_intervals_and_tests_of_their_run(run, committed):
@@ -160,27 +159,8 @@ def test_a_convention_without_a_table_of_tests_is_tested_from_the_values(run):
     found = read_contents(Results(run / "results"), "standard", run / "params.yaml", run / "data" / "parquet")
     dataset = {dataset.name: dataset for dataset in found.datasets}["mq2007"]
     folds = np.repeat(np.arange(1, 6), [7, 8, 9, 10, 11])  # of made_results
-    rows = compare_all(dataset.queries, folds)
-    significant = {
-        (row["model_a"], row["model_b"]) if row["difference"] > 0 else (row["model_b"], row["model_a"])
-        for row in rows
-        if row["wilcoxon_holm"] < LEVEL
-    }
-    assert dataset.better == significant and significant
-
-
-def test_a_query_of_several_folds_is_tested_once():
-    rng = np.random.default_rng(1)
-    folds, qids = np.repeat([1, 2, 3], [20, 30, 25]), np.concatenate([np.arange(20), np.arange(10, 40), np.arange(25)])
-    values = {model: QueryValues(folds, qids, {"map": rng.random(75) + step}) for model, step in (("a", 0.3), ("b", 0))}
-    values["c"] = QueryValues(folds, qids, {"map": np.where(qids == 7, np.nan, rng.random(75))})
-    summary = {model: {"map": of.mean("map")} for model, of in values.items()}
-    expected = compare_all({model: of.values["map"] for model, of in values.items()}, folds, queries=qids)
-    assert [row["wilcoxon_holm"] for row in paired_tests(values, summary, "map")] == [
-        row["wilcoxon_holm"] for row in expected
-    ]
-    values["c"].values["map"][:] = np.nan
-    assert paired_tests(values, summary, "map") == [], "no query with a value for every method"
+    rows = compare_all(dataset.queries, folds, baseline="ranksvm")
+    assert dataset.better == {row["model_a"] for row in rows if decide_row(row) == "better"} and dataset.better
 
 
 @pytest.mark.parametrize("damage", ["missing", "other means"])
@@ -191,7 +171,7 @@ def test_without_values_that_fit_the_summary_there_are_no_tests(committed, damag
     else:
         pl.read_parquet(path).with_columns(pl.col("ndcg@10") + 0.1).write_parquet(path)
     dataset = {dataset.name: dataset for dataset in contents(committed).datasets}["mq2007"]
-    assert dataset.better is None
+    assert dataset.better is None and dataset.baseline is None
     assert {row.half_width for row in standings(dataset).rows} == {None}
     tables = Document(rendered(committed)).tables
     (rows,) = (each["rows"] for each in tables if each["attributes"].get("data-values") == "data-mq2007-values")
@@ -206,8 +186,8 @@ def test_plot_shows_every_method_once_and_shades_the_methods_that_are_not_worse(
     count = 40
     means = {f"m{number}": 1 - number / 100 for number in range(count)}
     families = {f"m{number}": f"family {number % 3}" for number in range(count)}
-    worse = {("m0", f"m{number}") for number in range(20, count)}
-    plot = drawn(made(means, worse, families))
+    worse = {f"m{number}" for number in range(20, count)}
+    plot = drawn(made(means, worse, families=families))
     assert sorted(strip.model for strip in plot.strips) == sorted(means)
     assert sum(map(len, plot.shown.values())) == MOST_SHOWN and plot.folded_methods == count - MOST_SHOWN
     assert list(plot.shown) == ["family 0", "family 1", "family 2"]

@@ -166,10 +166,11 @@ def test_a_gap_holds_the_variance_of_queries_and_of_seeds():
     assert queries_alone["high"] - queries_alone["difference"] == pytest.approx(1.96 * spread / np.sqrt(200))
 
 
-def test_an_order_is_as_published_only_where_the_interval_says_so():
-    assert verdict({"low": 0.001, "high": 0.1}) == AS_PUBLISHED
-    assert verdict({"low": -0.001, "high": 0.1}) == NOT_SEPARATED
-    assert verdict({"low": -0.1, "high": -0.001}) == REVERSED
+def test_an_order_is_as_published_only_where_the_interval_and_the_test_say_so():
+    assert verdict({"low": 0.001, "high": 0.1, "wilcoxon_holm": 0.01}) == AS_PUBLISHED
+    assert verdict({"low": 0.001, "high": 0.1, "wilcoxon_holm": 0.06}) == NOT_SEPARATED
+    assert verdict({"low": -0.001, "high": 0.1, "wilcoxon_holm": 0.01}) == NOT_SEPARATED
+    assert verdict({"low": -0.1, "high": -0.001, "wilcoxon_holm": 0.01}) == REVERSED
 
 
 def test_every_two_methods_are_ordered(made, trained):

@@ -1,4 +1,4 @@
-"""Published numbers from the literature, each with its convention and source (the files in RESULTS).
+"""Published numbers from the literature, each with its convention and source (the files in RESULTS, and single runs).
 
 `methods.csv` maps our models to the published methods that they re-create. A new model needs one line there.
 A model may correspond to several published methods: the official RankSVM-Struct on MQ2007 (NDCG@10 .4439) and the
@@ -6,10 +6,12 @@ RankSVM row of the ARSM-L2R paper (.4383) disagree, and both are shown.
 """
 
 import csv
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from gradrank.evaluation.literature.published_runs import FILES, Runs, mean_of_runs, run_metrics, runs_of
 from gradrank.evaluation.metrics import metric_label
 
 RESULTS = ("letor_results.csv", "catboost_benchmark.csv")
@@ -21,7 +23,8 @@ class Published(NamedTuple):
 
     convention: convention of the published value. source: publication that the value is taken from. method: name in
     methods.csv. note: how the published method differs from our model; may be empty. folds: the published value of each
-    fold, with fold numbers as keys; empty if these values were not published.
+    fold, with fold numbers as keys; empty if these values were not published. runs: the values of single runs of each
+    fold, if these were published; `value` and `folds` are then means over runs.
     """
 
     value: float
@@ -30,6 +33,7 @@ class Published(NamedTuple):
     method: str
     note: str
     folds: dict[int, float]
+    runs: Runs
 
 
 def lookup(dataset: str, model: str, metric: str) -> list[Published]:
@@ -38,11 +42,22 @@ def lookup(dataset: str, model: str, metric: str) -> list[Published]:
     dataset: name in any case, such as `mq2007`. metric: name as in per_query.parquet, such as `ndcg@10`.
     """
     values = _means().get((dataset.upper(), metric_label(metric)), {})
-    return [
-        Published(value, convention, source, method, note, _folds_of(value, dataset, method, metric))
+    found = [
+        Published(value, convention, source, method, note, _folds_of(value, dataset, method, metric), {})
         for method, note in _methods().get(model, [])
         for value, convention, source in values.get(method, [])
     ]
+    return found + list(_of_runs(dataset, model, metric_label(metric)))
+
+
+def _of_runs(dataset: str, model: str, metric: str) -> Iterator[Published]:
+    """Yield the published values of single runs. metric: label such as `NDCG@10`."""
+    for method, note in _methods().get(model, []):
+        for file in FILES:
+            if (file.dataset, file.method) == (dataset.upper(), method) and metric in run_metrics(file):
+                runs = runs_of(file, metric)
+                folds = {fold: mean_of_runs({fold: values}) for fold, values in runs.items()}
+                yield Published(mean_of_runs(runs), file.convention, file.source, method, note, folds, runs)
 
 
 def by_fold(dataset: str, method: str, metric: str) -> dict[int, float]:

@@ -1,11 +1,13 @@
 """Verdicts on published numbers: the rule that decides whether our value reproduces a published one.
 
 - *reproduced*: the difference is within the variation of seeds plus rounding, |difference| <= 2 sd sqrt(1 + 1/S) +
-  rounding, where sd is the standard deviation over our S seeds. With one seed, only the rounding counts.
+  rounding, where sd is the standard deviation over our S seeds. With one seed, only the rounding counts. If the values
+  of single runs are published, the variation is that of one further run: our value could be one of these runs.
 - *consistent*: the absolute difference is at most half the width of its 95% interval. If values per fold are published,
   the interval is Student's interval of the mean of the paired differences per fold. This interval is narrow, because
   the values of two programs on the same queries differ far less than the values of different queries. Otherwise, the
-  interval's half width is 1.96 standard errors of our mean over queries, which is wide.
+  interval's half width is 1.96 standard errors of our mean over queries, which is wide. If the values of single runs
+  are published, there is no such verdict: their own distribution decides.
 - *not reproduced*: neither condition holds.
 
 A verdict is strong if few of our other methods would get the same verdict for the same published number. `alike` counts
@@ -18,11 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradrank.evaluation.literature.published import Published
+from gradrank.evaluation.literature.published_runs import reach_of_a_run
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import mean_interval
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
-FOLDS, QUERIES, DRAWS = "folds", "queries", "draws"  # the sample on which an interval is based
+FOLDS, QUERIES, DRAWS, RUNS = "folds", "queries", "draws", "runs"  # the sample on which an interval is based
 ROUNDING = 0.5e-4  # largest rounding error of four printed decimals
 EXACT = 1e-12  # tolerance for the rounding of sums of doubles
 
@@ -31,7 +35,7 @@ class Band(NamedTuple):
     """The tolerances of a verdict.
 
     half_width: half the width of the difference's 95% interval. of: the sample on which this interval is based (FOLDS,
-    QUERIES or DRAWS). seeds: largest difference that seeds and rounding explain.
+    QUERIES, DRAWS or RUNS). seeds: largest difference that seeds and rounding explain.
     """
 
     half_width: float
@@ -63,17 +67,31 @@ def judge(published: float, ours: float, band: Band) -> Judged:
     return Judged(ours, difference, band.half_width, band.of, verdict)
 
 
-def judge_values(published: float, folds: Mapping[int, float], values: QueryValues, metric: str) -> Judged:
-    """Return the comparison of our mean over folds with a published one.
+def judge_values(published: Published, values: QueryValues, metric: str) -> Judged:
+    """Return the comparison of our mean over folds with a published one. values: our values per query."""
+    return judge(published.value, values.mean(metric), band_of(published, values, metric))
 
-    published: the published mean. folds: the published value of each fold; empty if not published. values: our values
-    per query.
-    """
-    means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
-    ours = float(np.mean(list(means.values()))) if means else math.nan
-    wide = Band(values.half_width(metric), QUERIES, seed_reach(values.seed_means(metric)))
-    paired = Band(paired_half_width(means, folds), FOLDS, wide.seeds)
-    return judge(published, ours, paired if paired.half_width < wide.half_width else wide)
+
+def band_of(published: Published, values: QueryValues, metric: str) -> Band:
+    """Return the tolerances for our mean over folds. values: our values per query."""
+    bands = bands_of(published, values, metric)
+    if RUNS in bands:
+        return bands[RUNS]
+    wide, paired = bands[QUERIES], bands.get(FOLDS, bands[QUERIES])
+    return paired if paired.half_width < wide.half_width else wide
+
+
+def bands_of(published: Published, values: QueryValues, metric: str) -> dict[str, Band]:
+    """Return the tolerances that can be computed, with QUERIES, FOLDS and RUNS as keys, widest sample first."""
+    seeds = seed_reach(values.seed_means(metric))
+    bands = {QUERIES: Band(values.half_width(metric), QUERIES, seeds)}
+    if published.folds:
+        means = {fold: mean for fold, (mean, _) in values.fold_means(metric).items()}
+        bands[FOLDS] = Band(paired_half_width(means, published.folds), FOLDS, seeds)
+    if published.runs:
+        reach = reach_of_a_run(published.runs)
+        bands[RUNS] = Band(reach, RUNS, math.hypot(reach, seeds))
+    return bands
 
 
 def seed_reach(seeds: Sequence[float], rounding: float = ROUNDING) -> float:

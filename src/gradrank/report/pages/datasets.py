@@ -21,7 +21,10 @@ from gradrank.report.plots.spread import spread
 from gradrank.report.plots.strips import stacked
 from gradrank.report.plots.sweeps import sweeps
 from gradrank.report.plots.two_methods import two_methods
-from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
+from gradrank.report.tables.bold import BOLD, in_bold
+from gradrank.report.tables.numbers import descending
+from gradrank.report.tables.published_runs import sharper_verdicts
 from gradrank.report.tables.table import Row
 from gradrank.report.tables.verdicts import count_verdicts
 
@@ -64,9 +67,15 @@ def _values(dataset: ReportedDataset) -> dict[str, Any]:
         "grades": _grades(dataset.meta),
         "held_out": held_out_sentence(dataset.meta),
         "main": main_table(dataset, dataset.convention),
+        "bold": BOLD,
+        "differences": differences(dataset.tables.get("baseline", [])),
+        "baseline": dataset.baseline,
+        "about_differences": difference_note(dataset),
         "summaries": {name: convention.summary for name, convention in CONVENTIONS.items()},
         "file_order": _file_order(dataset.tables.get("file_order", [])),
         "published": published_table(dataset.tables.get("published", [])),
+        "runs": dataset.tables.get("published_runs", []),
+        "sharper": sharper_verdicts(dataset.tables.get("published_bands", [])),
         "spread": spread(dataset, dataset.convention) if dataset.tables["folds"] else None,
         "curves": [panel for panel in curves if panel is not None],
         "without_curves": [m for m, panel in zip(dataset.folds, curves, strict=True) if panel is None],
@@ -84,9 +93,8 @@ def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, li
     """Return the cells of the main table as text.
 
     The outer keys are the conventions, and the inner keys are the models. Each value is a list with one tuple per
-    metric: the mean, half the width of its 95% interval after ±, and whether the mean is the best of all models. With
-    several seeds, the standard deviation over the seeds is in brackets after the half width. A missing half width is an
-    empty text.
+    metric: the mean, half the width of its 95% interval after ±, and whether the mean is in bold. With several seeds,
+    the standard deviation over the seeds is in brackets after the half width. A missing half width is an empty text.
 
     The primary convention comes first. In each convention, the model with the best headline metric comes first.
     """
@@ -98,12 +106,15 @@ def main_table(dataset: ReportedDataset, primary: str) -> dict[str, dict[str, li
         models = list(dict.fromkeys(row["model"] for row in rows if row["convention"] == name))
         headline = {model: _mean(cells, name, model, dataset.headline) for model in models}
         models.sort(key=lambda model, means=headline: descending(means[model]))
-        winners = {m: best({model: _mean(cells, name, model, m) for model in models}) for m in dataset.metrics}
+        bold = {m: in_bold({row["model"]: row for row in rows if _is_of(row, name, m)}) for m in dataset.metrics}
         by_convention[name] = {
-            model: [_cell(cells.get((name, model, m)), model in winners[m]) for m in dataset.metrics]
-            for model in models
+            model: [_cell(cells.get((name, model, m)), model in bold[m]) for m in dataset.metrics] for model in models
         }
     return by_convention
+
+
+def _is_of(row: Row, convention: str, metric: str) -> bool:
+    return (row["convention"], row["metric"]) == (convention, metric)
 
 
 def _mean(cells: Mapping[tuple[str, str, str], Row], convention: str, model: str, metric: str) -> float | None:
@@ -111,13 +122,29 @@ def _mean(cells: Mapping[tuple[str, str, str], Row], convention: str, model: str
     return row["mean"] if row else None
 
 
-def _cell(row: Row | None, is_best: bool) -> tuple[str, str, bool]:
+def _cell(row: Row | None, is_bold: bool) -> tuple[str, str, bool]:
     if row is None:
         return number(None), "", False
     deviation = row.get("seed_deviation")
     seeds = "" if is_missing(deviation) else f" ({number(deviation)})"
     interval = "" if is_missing(row["half_width"]) else f"±{number(row['half_width'])}{seeds}"
-    return number(row["mean"]), interval, is_best
+    return number(row["mean"]), interval, is_bold
+
+
+def differences(rows: list[Row]) -> dict[str, dict[str, str]]:
+    """Return the differences from the baseline as text. The outer keys are methods, the inner keys are metrics."""
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        found.setdefault(row["model"], {})[row["metric"]] = difference_text(row)
+    return found
+
+
+def difference_note(dataset: ReportedDataset) -> str:
+    """Return the sentences about the differences from the baseline and about differences that could be detected."""
+    tested = dataset.tables.get("baseline", [])
+    best = [row for row in dataset.tables["main"] if row["convention"] == dataset.convention]
+    compared = [(f"`{dataset.baseline}`", tested), ("the best method", best)]
+    return " ".join([NOTE, *detectable_sentence(compared)])
 
 
 def published_table(rows: list[Row]) -> dict[str, Any]:

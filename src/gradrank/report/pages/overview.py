@@ -9,7 +9,8 @@ from gradrank.report.pages.page import Page, render_page
 from gradrank.report.plots.intervals import IntervalPlot, intervals
 from gradrank.report.plots.strips import stacked
 from gradrank.report.standings import standings
-from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.bold import BOLD, in_bold
+from gradrank.report.tables.numbers import descending
 
 
 def pages(contents: Contents) -> list[Page]:
@@ -19,6 +20,7 @@ def pages(contents: Contents) -> list[Page]:
     body = render_page(
         "overview.html",
         contents=contents,
+        rule=BOLD,
         results=results,
         here=_overview(contents.run_here),
         committed=_overview(contents.committed),
@@ -53,14 +55,14 @@ def _results(dataset: ReportedDataset) -> DatasetResults:
 class OverviewTable:
     """A table of the mean of the headline metric for each model on each data set.
 
-    models: names of the models, sorted by their mean on the first data set, best first. winners: the best models of
+    models: names of the models, sorted by their mean on the first data set, best first. bold: the models in bold of
     each data set. headline_text: the metric and its convention as text.
     """
 
     datasets: list[ReportedDataset]
     models: list[str]
     means: dict[str, dict[str, float | None]]
-    winners: dict[str, set[str]]
+    bold: dict[str, set[str]]
     headline_text: str
 
 
@@ -74,5 +76,5 @@ def _overview(datasets: list[ReportedDataset]) -> OverviewTable | None:
     first = means[datasets[0].name]
     models = sorted({model for column in means.values() for model in column})
     models.sort(key=lambda model: descending(first.get(model)))
-    winners = {name: best(column) for name, column in means.items()}
-    return OverviewTable(datasets, models, means, winners, headline_text(datasets))
+    bold = {dataset.name: in_bold(dataset.headline_rows()) for dataset in datasets}
+    return OverviewTable(datasets, models, means, bold, headline_text(datasets))

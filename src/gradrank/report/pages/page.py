@@ -13,7 +13,7 @@ from gradrank.base.numbers import MINUS, number, p_value
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import TEXT, VERDICT, format_value, microseconds, seconds, size
 from gradrank.report.tables.summary_tables import SEEDS
-from gradrank.report.tables.verdicts import MARKS, POWER
+from gradrank.report.tables.verdicts import MARKS, MEANINGS, POWER
 
 FOLDER = Path(__file__).parent
 
@@ -85,7 +85,9 @@ def _environment() -> Environment:
         method=method,
         css_class=lambda words: words.replace(" ", "-"),
     )
-    environment.globals.update(TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, POWER=POWER, navigation=navigation)
+    environment.globals.update(
+        TEXT=TEXT, VERDICT=VERDICT, MARKS=MARKS, MEANINGS=MEANINGS, POWER=POWER, navigation=navigation
+    )
     environment.globals["SEEDS"] = SEEDS
     environment.globals["asset"] = lambda name: Markup((FOLDER / name).read_text(encoding="utf-8"))
     return environment

@@ -3,9 +3,12 @@
 import math
 from dataclasses import dataclass
 
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.evaluation.significance.decision import Decision, decide_row
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.tables.table import Row
+
+OPPOSITE: dict[Decision, Decision] = {"better": "worse", "worse": "better", "no evidence": "no evidence"}
+MARKS = {"better": "▲", "worse": "▼"}
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,14 @@ def matrices(dataset: ReportedDataset) -> list[Matrix]:
 
 
 def _matrix(dataset: ReportedDataset, metric: str, rows: list[Row]) -> Matrix:
-    differing = [abs(row["difference"]) for row in rows if row["wilcoxon_holm"] < LEVEL]
+    decisions: list[Decision] = [decide_row(row) for row in rows]
+    differing = [abs(row["difference"]) for row, found in zip(rows, decisions, strict=True) if found != "no evidence"]
     largest = max(differing, default=0.0) or 1.0
     cells: dict[tuple[str, str], dict] = {}
-    for row in rows:
+    for row, found in zip(rows, decisions, strict=True):
         first, second = row["model_a"], row["model_b"]
-        cells[first, second] = _cell(row["difference"], row["wilcoxon_holm"], largest)
-        cells[second, first] = _cell(-row["difference"], row["wilcoxon_holm"], largest)
+        cells[first, second] = _cell(row["difference"], found, largest)
+        cells[second, first] = _cell(-row["difference"], OPPOSITE[found], largest)
     models = [model for model in dataset.ranked() if any(model in pair for pair in cells)]
     return Matrix(
         metric=metric,
@@ -56,9 +60,8 @@ def _matrix(dataset: ReportedDataset, metric: str, rows: list[Row]) -> Matrix:
     )
 
 
-def _cell(difference: float, p: float, largest: float) -> dict:
-    if not p < LEVEL:
+def _cell(difference: float, found: Decision, largest: float) -> dict:
+    if found == "no evidence":
         return {"difference": difference, "class": "level", "mark": ""}
-    side, mark = ("better", "▲") if difference > 0 else ("worse", "▼")
     shade = max(math.ceil(4 * abs(difference) / largest - 1e-9), 1)
-    return {"difference": difference, "class": f"{side} h{shade}", "mark": mark}
+    return {"difference": difference, "class": f"{found} h{shade}", "mark": MARKS[found]}

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.plots import svg
 from gradrank.report.plots.strips import Strip, axis, bar, diamond, strip, vertical_line
-from gradrank.report.standings import BASELINE, Standing, Standings
+from gradrank.report.standings import Standing, Standings
 
 MOST_SHOWN = 16  # methods outside the fold, if there are fewer families than this
 
@@ -17,8 +17,8 @@ MOST_SHOWN = 16  # methods outside the fold, if there are fewer families than th
 class IntervalPlot:
     """The plot. The keys of `shown` and `folded` are families, best first; the values are strips, best first.
 
-    folded: the methods that the page folds away. level: methods that are not significantly worse than the best; empty
-    without paired tests. axis: common to all strips. has_published: True if the plot shows a published value.
+    folded: the methods that the page folds away. level: methods that may be the best; empty without values per
+    query. axis: common to all strips. has_published: True if the plot shows a published value.
     """
 
     metric: str
@@ -46,8 +46,8 @@ class IntervalPlot:
 def intervals(standings: Standings) -> IntervalPlot | None:
     """Return the plot, or None if no method has a mean.
 
-    Outside the fold are the best method of each family, the baseline, and the best of the methods that are not
-    significantly worse than the best one, up to MOST_SHOWN methods in total.
+    Outside the fold are the best method of each family, the baseline, and the highest of the methods that may be
+    the best one, up to MOST_SHOWN methods in total.
     """
     rows = standings.rows
     if not rows:
@@ -56,14 +56,14 @@ def intervals(standings: Standings) -> IntervalPlot | None:
     ends += [entry["published"] for row in rows for entry in row.published]
     scale = svg.padded(ends, 0, 100, 0.04)
     first = {row.family: row for row in reversed(rows)}
-    shown = {row.model for row in rows if row is first[row.family] or row.model == BASELINE}
+    shown = {row.model for row in rows if row is first[row.family] or row.model == standings.baseline}
     others = [row.model for row in rows if row.model not in shown and not row.is_worse]
     shown.update(others[: max(MOST_SHOWN - len(shown), 0)])
     return IntervalPlot(
         standings.metric,
         _by_family([row for row in rows if row.model in shown], scale, standings),
         _by_family([row for row in rows if row.model not in shown], scale, standings),
-        set() if standings.better is None else {row.model for row in rows if not row.is_worse},
+        {row.model for row in rows if row.is_worse is False},
         axis(scale),
         any(row.published for row in rows),
     )

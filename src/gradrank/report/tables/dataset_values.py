@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import is_missing
 from gradrank.evaluation.file_order import CONSTANT, file_order
 from gradrank.evaluation.literature.published import Published, lookup
 from gradrank.evaluation.literature.verdict import Judged, alike, judge_values
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import compare_all, friedman_nemenyi, p_against
+from gradrank.evaluation.primary import BASELINE
+from gradrank.evaluation.significance.best_methods import Candidate, best_methods
+from gradrank.evaluation.significance.power import detectable_difference
+from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
 from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 
@@ -28,7 +30,7 @@ class DatasetValues:
     primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
     has values under the primary convention. short: the rows of `gradrank.evaluation.short_lists`. constant: the values
     of a ranking in which every document has the same score; the keys are conventions. `constant` is empty if the stored
-    collection was not read.
+    collection was not read. baseline: the method that the others are compared with, if it is among the methods.
     """
 
     dataset: str
@@ -36,6 +38,7 @@ class DatasetValues:
     values: Mapping[str, Mapping[str, QueryValues]]
     short: tuple[Row, ...] = ()
     constant: Mapping[str, QueryValues] = field(default_factory=dict)
+    baseline: str = BASELINE
 
     @property
     def seeds(self) -> int:
@@ -58,29 +61,27 @@ class DatasetValues:
     @cached_property
     def pairs(self) -> list[Row]:
         """Paired tests of all pairs of methods. The p values are Holm-corrected over all pairs of one metric."""
-        first = self.first
-        return [
-            {"convention": self.primary, "metric": metric} | row
-            for metric in self.tested_metrics()
-            for row in compare_all(self.primary_values(metric), first.folds, queries=first.qids)
-        ]
+        first, found = self.first, []
+        for metric in self.tested_metrics():
+            rows = compare_all(self.primary_values(metric), first.folds, queries=first.qids)
+            found += [{"convention": self.primary, "metric": metric} | with_detectable(row, len(rows)) for row in rows]
+        return found
 
     @cached_property
-    def p_best(self) -> dict[tuple[str, str, str], float]:
-        """Corrected p values of Wilcoxon's test of each method against the method with the best mean.
+    def best(self) -> dict[tuple[str, str, str], Candidate]:
+        """Results of `significance.best_methods`, which say what methods may be the best.
 
-        The keys are (convention, method, metric). There is no key for the best method, for methods without values and
-        for the metrics of the precision-recall curve. See `p_against` for the correction.
+        The keys are (convention, method, metric). There is no key for methods without values and for the metrics of the
+        precision-recall curve.
         """
-        p_values = {}
+        found = {}
         for convention, values in self._by_convention().items():
             for metric in next(iter(values.values())).values:
                 tested = {model: own.values[metric] for model, own in values.items() if own.queries(metric)}
                 if metric not in RECALL_LEVELS and len(tested) > 1:
-                    winner = best_mean({model: values[model].mean(metric) for model in tested})
-                    against = p_against(tested, winner, self.first.folds, self.first.qids)
-                    p_values |= {(convention, model, metric): p for model, p in against.items()}
-        return p_values
+                    results = best_methods(tested, self.first.folds, self.first.qids)
+                    found |= {(convention, model, metric): own for model, own in results.items()}
+        return found
 
     def _by_convention(self) -> dict[str, dict[str, QueryValues]]:
         """Return the values with the conventions as the outer keys. The primary convention is the first."""
@@ -99,27 +100,23 @@ class DatasetValues:
                 yield convention, model, values[model]
 
 
+def with_detectable(row: Row, comparisons: int) -> Row:
+    """Return a row of `compare_all` with the key `detectable`. comparisons: number of rows that Holm corrects for."""
+    error = (row["high"] - row["low"]) / 2 / 1.96
+    return row | {"detectable": detectable_difference(error, row["queries"], comparisons)}
+
+
 def headline_metric(metrics: Iterable[str]) -> str:
     """Return the metric by which methods are sorted: `ndcg@10` if it is one of the metrics, else the first metric."""
     measured = list(metrics)
     return PAIRED_METRICS[0] if PAIRED_METRICS[0] in measured else measured[0]
 
 
-def best_mean(means: Mapping[str, float | None]) -> str:
-    """Return the method with the highest mean. If means are equal, the last method in alphabetical order wins."""
-
-    def key(model: str) -> tuple[float, str]:
-        mean = means[model]
-        return (float("-inf") if mean is None or is_missing(mean) else mean, model)
-
-    return max(means, key=key)
-
-
 class MeanRow(NamedTuple):
     """The source object of one row of the tables main, folds and pr_curve.
 
-    values: the per-query values of all folds; in the table folds, those of the fold with number `fold`. p_best: see
-    `DatasetValues.p_best`.
+    values: the per-query values of all folds; in the table folds, those of the fold with number `fold`. best: see
+    `DatasetValues.best`.
     """
 
     convention: str
@@ -127,7 +124,15 @@ class MeanRow(NamedTuple):
     metric: str
     values: QueryValues
     fold: int = 0
-    p_best: float | None = None
+    best: Candidate | None = None
+
+    @property
+    def p_best(self) -> float | None:
+        return self.best.p if self.best else None
+
+    @property
+    def detectable(self) -> float | None:
+        return self.best.detectable if self.best else None
 
     @property
     def mean(self) -> float:
@@ -173,7 +178,7 @@ def metric_means(dataset: DatasetValues) -> Iterator[MeanRow]:
     """
     for row in _every_mean(dataset):
         if row.metric not in RECALL_LEVELS:
-            yield row._replace(p_best=dataset.p_best.get((row.convention, row.model, row.metric)))
+            yield row._replace(best=dataset.best.get((row.convention, row.model, row.metric)))
 
 
 def _every_mean(dataset: DatasetValues) -> Iterator[MeanRow]:
@@ -201,8 +206,7 @@ def published_rows(dataset: DatasetValues) -> Iterator[PublishedRow]:
             for published in lookup(dataset.dataset, model, metric):
                 convention = published.convention if published.convention in by_convention else dataset.primary
                 verdicts = {
-                    name: judge_values(published.value, published.folds, values[convention], metric)
-                    for name, values in dataset.values.items()
+                    name: judge_values(published, values[convention], metric) for name, values in dataset.values.items()
                 }
                 judged = verdicts.pop(model)
                 same = alike(judged.verdict, (other.verdict for other in verdicts.values()))

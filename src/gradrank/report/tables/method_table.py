@@ -1,29 +1,28 @@
 """A table of methods by metrics for a paper, on one or more data sets.
 
-The best value of a column is bold, and the values that are not significantly lower are marked. `gradrank table` prints
-this table, and a run writes it for every convention.
+The methods that may be the best are bold in each column (`bold`). `gradrank table` prints this table, and a run writes
+it for every convention.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from gradrank.base.numbers import is_missing, number
 from gradrank.base.text_tables import Grid
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.result import Result, Section
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
+from gradrank.report.tables.bold import BOLD, in_bold
 from gradrank.report.tables.dataset_values import headline_metric
-from gradrank.report.tables.numbers import best, descending
+from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.summary_tables import SEEDS
 from gradrank.report.tables.table import Row
 
 if TYPE_CHECKING:
     import polars as pl
-
-MARK = "†"
 
 
 class Block(NamedTuple):
@@ -64,22 +63,13 @@ class ValueColumn(NamedTuple):
         return {method: row["mean"] for method, row in self.rows.items()}
 
     @property
-    def tested(self) -> int:
-        """Number of methods in the tests; 0 if nothing was tested."""
-        p_values = [row for row in self.rows.values() if not is_missing(row["p_best"])]
-        return len(p_values) + 1 if p_values else 0
+    def is_tested(self) -> bool:
+        return any(not is_missing(row["p_best"]) for row in self.rows.values())
 
-    def marks(self) -> dict[str, str]:
-        """Return `best` or `level` by method. The best value is decided by the printed digits."""
-        highest = best(self.means)
-        if not highest:
-            return {}
-        level = {
-            method
-            for method, row in self.rows.items()
-            if not is_missing(row["p_best"]) and row["p_best"] >= LEVEL and method not in highest
-        }
-        return dict.fromkeys(highest, "best") | dict.fromkeys(level, "level")
+    @property
+    def bold(self) -> set[str]:
+        """The methods in bold."""
+        return in_bold(self.rows)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,32 +81,38 @@ class MethodTable(Result):
 
     blocks: one per data set. sorted_by: the metric of the first block by which the rows are sorted, highest value
     first. intervals: whether half the 95% interval follows a mean. choice: what the label in LaTeX says about the
-    chosen methods and metrics.
+    chosen methods and metrics. baseline: if given, the method from which each column also shows the differences.
     """
 
     blocks: Sequence[Block]
     sorted_by: str
     intervals: bool = False
     choice: str = ""
+    baseline: str | None = None
 
     @property
     def frame(self) -> "pl.DataFrame":
         """Frame with one row per data set and method.
 
         Columns: `dataset`, `convention`, `method`, and for each metric, the mean in `<metric>`, half the 95% interval
-        in `<metric>_half_width`, the number of queries in `<metric>_queries`, and the corrected p value of the test
-        against the best method in `<metric>_p_best`. An undefined value is null.
+        in `<metric>_half_width`, the number of queries in `<metric>_queries`, and the p value of the hypothesis that
+        the method is one of the best in `<metric>_p_best`. With a baseline, also the difference from it in
+        `<metric>_difference`, the bounds of its 95% interval in `<metric>_low` and `<metric>_high`, and `better`,
+        `worse` or `no evidence` in `<metric>_decision`. An undefined value is null.
         """
         import polars as pl
 
         kinds = {"": ("mean", pl.Float64), "_half_width": ("half_width", pl.Float64)}
         kinds |= {"_queries": ("queries", pl.Int64), "_p_best": ("p_best", pl.Float64)}
+        if self.baseline is not None:
+            kinds |= {f"_{key}": (key, pl.Float64) for key in ("difference", "low", "high")}
+            kinds |= {"_decision": ("decision", pl.String)}
         metrics = list(dict.fromkeys(metric for block in self.blocks for metric in block.metrics))
         rows: dict[tuple[str, str, str], Row] = {}
         for column in self.columns:
             for method in filter(column.rows.__contains__, self.methods):
                 cells = rows.setdefault((column.block.dataset, column.block.convention, method), {})
-                cells |= {f"{column.metric}{end}": column.rows[method][key] for end, (key, _) in kinds.items()}
+                cells |= {f"{column.metric}{end}": column.rows[method].get(key) for end, (key, _) in kinds.items()}
         schema: dict[str, type[pl.DataType]] = dict.fromkeys(("dataset", "convention", "method"), pl.String)
         schema |= {f"{metric}{end}": dtype for metric in metrics for end, (_, dtype) in kinds.items()}
         names = ("dataset", "convention", "method")
@@ -146,27 +142,39 @@ class MethodTable(Result):
 
     def sections(self) -> list[Section]:
         """Return the table."""
-        marks = [column.marks() for column in self.columns]
         lines = [
-            [f"`{method}`", *(self._cell(column, method, own) for column, own in zip(self.columns, marks, strict=True))]
+            [f"`{method}`", *chain(*(self._cells(column, method) for column in self.columns))]
             for method in self.methods
         ]
-        head = ["method", *(metric_label(column.metric) for column in self.columns)]
-        groups = ["", *(column.block.dataset for column in self.columns)] if len(self.blocks) > 1 else []
+        heads = [[metric_label(column.metric), f"− `{self.baseline}`"][: self._width] for column in self.columns]
+        head = ["method", *chain(*heads)]
+        repeated = chain(*([column.block.dataset] * self._width for column in self.columns))
+        groups = ["", *repeated] if len(self.blocks) > 1 else []
         names = [*(block.dataset for block in self.blocks), *dict.fromkeys(block.convention for block in self.blocks)]
         label = "-".join(filter(None, [*names, self.choice]))
-        return [Section(self._caption(), Grid(head, "l" + "r" * len(self.columns), lines, groups), label)]
+        return [Section(self._caption(), Grid(head, "l" + "r" * (len(head) - 1), lines, groups), label)]
 
-    def _cell(self, column: ValueColumn, method: str, marks: Mapping[str, str]) -> str:
+    @property
+    def _width(self) -> int:
+        """Number of printed columns per metric."""
+        return 1 if self.baseline is None else 2
+
+    def _cells(self, column: ValueColumn, method: str) -> list[str]:
+        row = column.rows.get(method)
+        is_compared = row is not None and not is_missing(row.get("difference"))
+        difference = difference_text(row) if row is not None and is_compared else ""
+        return [self._cell(column, method), difference][: self._width]
+
+    def _cell(self, column: ValueColumn, method: str) -> str:
         row = column.rows.get(method)
         if row is None or is_missing(row["mean"]):
             return number(None)
-        mark, mean = marks.get(method), number(row["mean"])
-        text = f"**{mean}**" if mark == "best" else f"{mean}{MARK}" if mark == "level" else mean
+        mean = number(row["mean"])
+        text = f"**{mean}**" if method in column.bold else mean
         return f"{text} ± {number(row['half_width'])}" if self.intervals else text
 
     def _caption(self) -> str:
-        """Return the sentences that say what the numbers and marks mean."""
+        """Return the sentences that say what the numbers and the bold type mean."""
         blocks = _listed([str(block) for block in self.blocks])
         where = f" on `{self.blocks[0].dataset}`" if len(self.blocks) > 1 else ""
         sentences = [
@@ -174,8 +182,20 @@ class MethodTable(Result):
             f"{metric_label(self.sorted_by)}{where}.",
             *self._intervals(),
             *_rule(self.columns, len(self.blocks) > 1),
+            *self._differences(),
         ]
         return " ".join(sentences)
+
+    def _differences(self) -> list[str]:
+        """Return the sentences about the differences from the baseline, and about what could have been detected."""
+        named = [] if self.baseline is None else [f"Baseline: `{self.baseline}`. {NOTE}"]
+        compared = []
+        for block in self.blocks:
+            where = f" on `{block.dataset}`" if len(self.blocks) > 1 else ""
+            compared.append((f"the best method{where}", block.rows))
+            from_baseline = [row | {"detectable": row.get("detectable_baseline")} for row in block.rows]
+            compared.append((f"`{self.baseline}`{where}", from_baseline))
+        return [*named, *detectable_sentence(compared)]
 
     def _intervals(self) -> list[str]:
         """Return the sentences about intervals and seeds."""
@@ -191,27 +211,15 @@ def table_by_headline(blocks: Sequence[Block]) -> MethodTable:
 
 
 def _rule(columns: Sequence[ValueColumn], is_grouped: bool) -> list[str]:
-    """Return the sentences that say what is bold and what is marked, and which columns were not tested."""
-    rule = ["Bold: the highest value of a column."]
-    sizes = sorted({column.tested for column in columns if column.tested})
-    if sizes:
-        pairs = (
-            f"the {_count(comb(sizes[0], 2), 'pair')} of the {sizes[0]} methods"
-            if len(sizes) == 1
-            else "all pairs of methods with values in the column"
-        )
-        rule.append(
-            f"{MARK}: not significantly lower, p ≥ {LEVEL:g} in Wilcoxon's signed-rank test against the method with "
-            f"the highest value (paired by query, two-sided, Holm's correction for {pairs})."
-        )
+    """Return the sentences that say what is bold, and which columns were not tested."""
     untested = [
         metric_label(column.metric) + (f" on `{column.block.dataset}`" if is_grouped else "")
         for column in columns
-        if not column.tested
+        if not column.is_tested
     ]
-    if sizes and untested:
-        rule.append(f"Differences were not tested in {_listed(untested)}.")
-    return rule if sizes else [*rule, "Differences were not tested."]
+    if len(untested) == len(columns):
+        return ["Differences were not tested."]
+    return [BOLD, *([f"Differences were not tested in {_listed(untested)}."] if untested else [])]
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,15 +1,11 @@
 """Format numbers for readers: a fixed number of digits, and a dash for a missing value."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from gradrank.base.numbers import NONE, is_missing, number, p_value
 from gradrank.report.tables.verdicts import MARKS
 
 TEXT, P, VERDICT = "", "p", "verdict"  # column forms in addition to the format specifications of `format`
-
-MOST_BEST = 3  # if more methods than this share the best value of a table, no value is bold
-Key = TypeVar("Key", bound=Hashable)
 
 
 def format_value(value: Any, form: str, minus: str = "-") -> str:
@@ -54,16 +50,6 @@ def size(count: float | None) -> str:
     if count is None or is_missing(count):
         return NONE
     return f"{count:.0f} B" if count < 1e3 else f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
-
-
-def best(means: Mapping[Key, float | None], decimals: int = 4, most: int = MOST_BEST) -> set[Key]:
-    """Return the keys with the highest mean, rounded to `decimals` digits, which tables show in bold.
-
-    The set is empty if every mean rounds to 0, or if more than `most` keys share the highest mean.
-    """
-    rounded = {key: round(mean, decimals) for key, mean in means.items() if mean is not None and not is_missing(mean)}
-    keys = {key for key, mean in rounded.items() if mean == max(rounded.values()) and any(rounded.values())}
-    return keys if len(keys) <= most else set()
 
 
 def descending(value: float | None) -> float:

@@ -19,11 +19,12 @@ def table(
     metrics: Sequence[str] | None = None,
     convention: str | None = None,
     intervals: bool = False,
+    baseline: str | None = None,
 ) -> MethodTable:
     """Return a table of methods by metrics from finished results, for a paper.
 
-    The rows are sorted by value. The highest value of each column is bold. The values that are not significantly lower
-    are marked, by Wilcoxon's signed-rank test over queries with Holm's correction for all pairs of the chosen methods.
+    The rows are sorted by value. In each column, the chosen methods that may be the best are bold: with 95% confidence,
+    every method with the highest expected value is among them (model confidence set, Hansen et al. 2011).
 
     Parameters
     ----------
@@ -38,7 +39,9 @@ def table(
     convention
         Name of an evaluated convention. By default, the primary convention of each data set.
     intervals
-        Whether half the 95% interval follows each mean.
+        Whether half the 95% interval of the mean follows each mean. It is too wide for comparing methods.
+    baseline
+        Name of one of the methods. If given, the differences from it follow the means, with their 95% intervals.
 
     Returns
     -------
@@ -48,7 +51,8 @@ def table(
     Raises
     ------
     GradrankError
-        If there are no results, or if a method, metric or convention is unknown or was not evaluated.
+        If there are no results, if a method, metric or convention is unknown or was not evaluated, or if the baseline
+        is not one of the methods.
 
     Examples
     --------
@@ -60,18 +64,18 @@ def table(
     datasets = _datasets(results)
     known = {dataset.name: methods_of(dataset) for dataset in datasets}
     everything = dict.fromkeys(name for names in known.values() for name in names)
+    where = ", ".join(str(dataset.folder) for dataset in datasets)
     for method in methods or ():
         if method not in everything:
-            where = ", ".join(str(dataset.folder) for dataset in datasets)
             raise GradrankError(f"{where}: {unknown('method', method, everything)}. Fix: name an evaluated method")
     blocks = []
     for dataset in datasets:
         chosen = None if methods is None else [name for name in dict.fromkeys(methods) if name in known[dataset.name]]
         if chosen == []:
             raise GradrankError(f"{dataset.folder}: none of the chosen methods. Fix: leave this data set out")
-        blocks.append(read_block(dataset, chosen, metrics, convention))
+        blocks.append(read_block(dataset, chosen, metrics, convention, baseline))
     sorted_by = metric_name(metrics[0]) if metrics else headline_metric(blocks[0].metrics)
-    return MethodTable(blocks, sorted_by, intervals, _choice(methods, metrics))
+    return MethodTable(blocks, sorted_by, intervals, _choice(methods, metrics), baseline)
 
 
 def _datasets(results: Sequence[str | Path]) -> list[DatasetFolder]:

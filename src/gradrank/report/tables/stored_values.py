@@ -12,6 +12,8 @@ from gradrank.base.results import SUMMARY, DatasetFolder, Results
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.per_query import QueryValues, read_compact, read_test_queries
+from gradrank.evaluation.primary import BASELINE
+from gradrank.report.tables.baseline import baseline_rows
 from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.method_table import Block
 from gradrank.report.tables.summary_tables import main_rows
@@ -77,15 +79,24 @@ def methods_of(dataset: DatasetFolder) -> list[str]:
 
 
 def read_block(
-    dataset: DatasetFolder, methods: Sequence[str] | None, metrics: Sequence[str] | None, convention: str | None
+    dataset: DatasetFolder,
+    methods: Sequence[str] | None,
+    metrics: Sequence[str] | None,
+    convention: str | None,
+    baseline: str | None = None,
 ) -> Block:
     """Return the values of some methods and metrics of a data set.
 
     methods: names of `methods_of`; by default, those of the summary. metrics: by default, those of the summary.
     convention: by default, the primary convention. If a method has no values per query under results/, the values in
-    git are read. Raises GradrankError for a metric or a convention without values.
+    git are read. baseline: if given, the rows also have the keys of the table baseline, and `detectable_baseline`.
+    Raises GradrankError for a metric or a convention without values, and if the baseline is not one of the methods.
     """
     names = sorted(dataset.summary() if methods is None else methods)
+    if baseline is not None and baseline not in names:
+        raise GradrankError(
+            f"{dataset.folder}: {unknown('baseline', baseline, names)}. Fix: name a method of the table"
+        )
     is_finished = all(dataset.method(name).evaluated for name in names)
     stored = _finished(dataset, names) if is_finished else _in_git(dataset, names)
     under = _checked_convention(dataset, stored, convention)
@@ -99,8 +110,13 @@ def read_block(
         for name, own in stored.values.items()
     }
     first = next(iter(values.values()))[under]
-    rows = main_rows(DatasetValues(dataset.name, under, values)) if first.values else []
+    measured = DatasetValues(dataset.name, under, values, baseline=baseline or BASELINE)
+    rows = main_rows(measured) if first.values else []
     known = {(row["model"], row["metric"]): row for row in rows}
+    if baseline is not None and first.values:
+        for row in baseline_rows(measured):
+            compared = {key: row[key] for key in ("difference", "low", "high", "decision")}
+            known[row["model"], row["metric"]] |= compared | {"detectable_baseline": row["detectable"]}
     unknown_row = dict.fromkeys(("half_width", "queries", "p_best"))
     rows = [
         known.get((name, metric))

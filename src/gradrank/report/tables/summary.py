@@ -14,6 +14,7 @@ from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.per_query import QueryValues, write_compact
+from gradrank.evaluation.primary import BASELINE
 from gradrank.evaluation.short_lists import short_lists
 from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.method_table import Block, table_by_headline
@@ -25,7 +26,12 @@ from gradrank.report.tables.table_files import write_data, write_latex, write_ta
 
 
 def summary(
-    folder: Path, models: Sequence[str], convention: str, data: Path | None = None, members: Sequence[str] = ()
+    folder: Path,
+    models: Sequence[str],
+    convention: str,
+    data: Path | None = None,
+    members: Sequence[str] = (),
+    baseline: str = BASELINE,
 ) -> None:
     """Write summary.json, summary.md, queries.parquet and tables/ into `folder`, which is results/<dataset>.
 
@@ -34,7 +40,8 @@ def summary(
     metrics are included. data: folder of the Parquet collection. If given, a constant score is evaluated, and the
     queries whose value is 0 only because they have few documents are counted. If there are many such queries,
     summary.md contains a warning. If the data have no validation file, summary.md says which queries were held out.
-    members: methods that were trained only because others combine their scores; summary.md names them.
+    members: methods that were trained only because others combine their scores; summary.md names them. baseline: the
+    method that the others are compared with; if it is not among the methods, the one with the highest mean.
     Raises GradrankError if a file or convention is missing, or if methods were evaluated on different queries.
     """
     dataset, models = DatasetFolder(Path(folder)), sorted(set(models))
@@ -42,7 +49,7 @@ def summary(
         raise GradrankError(f"{folder}: no model to summarise. Fix: name at least one in --models")
     values = read_methods(dataset, models, convention)
     metrics, conventions = _metrics_and_conventions(values)
-    measured = DatasetValues(dataset.name, convention, values)
+    measured = DatasetValues(dataset.name, convention, values, baseline=baseline)
     held_out = None
     if data is not None:
         both = filter(None, (convention, in_expectation(convention)))

@@ -7,11 +7,13 @@ from gradrank.base.text_tables import pipe_table
 from gradrank.evaluation import file_order
 from gradrank.evaluation.file_order import CONSTANT
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.statistics import LEVEL
-from gradrank.report.tables.dataset_values import best_mean
-from gradrank.report.tables.numbers import best, format_value
+from gradrank.report.tables.baseline import NOTE, detectable_sentence, difference_text
+from gradrank.report.tables.bold import BOLD, in_bold, may_be_best
+from gradrank.report.tables.dataset_values import headline_metric
+from gradrank.report.tables.numbers import format_value
+from gradrank.report.tables.published_runs import sharper_verdicts
 from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, cautions
-from gradrank.report.tables.table import Row, Table
+from gradrank.report.tables.table import Row, Table, markdown
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
@@ -32,40 +34,63 @@ def summary_page(
         f"# {dataset}: one setting for all folds, test results under the `{convention}` convention",
         *(f"> **{caution.word}.** {caution.text}" for caution in cautions(rows, dataset, convention)),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
-        "all), ± half the 95% interval (1.96 standard errors over all test queries). The best value per metric is in "
-        "bold, unless more than three methods share it.",
+        "all), ± half the 95% interval (1.96 standard errors over all test queries). " + BOLD,
         SETTINGS,
         *([held_out] if held_out else []),
         *_seeds(main),
-        _main_table(main, [row for row in ties if row["model"] == CONSTANT]),
+        *_differences(tables),
+        _main_table(main, [row for row in ties if row["model"] == CONSTANT], rows["baseline"]),
         *([f"Also trained as members of a fusion: {', '.join(f'`{name}`' for name in members)}."] if members else []),
-        *_level_with_best(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
+        *_best_methods(main, tables["pairwise"].frame["metric"].unique(maintain_order=True)),
     ]
     if dependent := file_order.notable_rows(ties):
         parts += ["## Effect of the file order", *_file_order(dependent)]
     if published := tables["published"].rows:
         parts += ["## Published numbers beside ours", *_published(published)]
+    if tables["published_runs"].rows:
+        sentences = sharper_verdicts(tables["published_bands"].rows)
+        parts += ["### Published single runs, fold by fold", *sentences, tables["published_runs"].note]
+        parts.append(markdown(tables["published_runs"]))
     return "\n\n".join(parts) + "\n"
 
 
-def _main_table(main: list[Row], constant: list[Row]) -> str:
-    """Return the main table. Two rows of a constant score, in file order and in expectation, follow the methods."""
+def _differences(tables: dict[str, Table]) -> list[str]:
+    """Return the sentences about the differences from the baseline and about differences that could be detected."""
+    rows = tables["baseline"].rows
+    if not rows:
+        return []
+    metric = headline_metric(row["metric"] for row in rows)
+    baseline, best = ([row for row in tables[name].rows if row["metric"] == metric] for name in ("baseline", "main"))
+    best = [row for row in best if row["convention"] == rows[0]["convention"]]
+    name = f"`{rows[0]['baseline']}`"
+    found = detectable_sentence([(name, baseline), ("the best method", best)])
+    return [" ".join([f"The last column compares {metric_label(metric)} with {name}. {NOTE}", *found])]
+
+
+def _main_table(main: list[Row], constant: list[Row], baseline: list[Row]) -> str:
+    """Return the main table. Two rows of a constant score, in file order and in expectation, follow the methods.
+
+    baseline: rows of the table baseline. The last column has the differences of the headline metric.
+    """
     metrics = list(dict.fromkeys(row["metric"] for row in main))
     models = list(dict.fromkeys(row["model"] for row in main))
     means = {(row["model"], row["metric"]): (row["mean"], _half_width(row)) for row in main}
-    bold = {metric: best({model: means[model, metric][0] for model in models}) for metric in metrics}
+    bold = {metric: in_bold(_by_model(main, metric)) for metric in metrics}
+    headline = headline_metric(metrics)
+    differences = {row["model"]: difference_text(row) for row in baseline if row["metric"] == headline}
     rows = []
     for model in models:
         row = [f"`{model}`"]
         for metric in metrics:
             mean, half_width = format_value(means[model, metric][0], ".4f"), means[model, metric][1]
             row.append(f"**{mean}** ± {half_width}" if model in bold[metric] else f"{mean} ± {half_width}")
-        rows.append(row)
+        rows.append(row + [differences.get(model, "")] * bool(differences))
     score = {row["metric"]: row for row in constant}
     for key, name in {"mean": "file order", "expected": "expected"}.items() if score else ():
         cells = (format_value(score[metric][key] if metric in score else None, ".4f") for metric in metrics)
-        rows.append([f"*{CONSTANT} score, {name}*", *cells])
-    return pipe_table(["method", *map(metric_label, metrics)], rows)
+        rows.append([f"*{CONSTANT} score, {name}*", *cells, *[""] * bool(differences)])
+    last = [f"{metric_label(headline)} − `{baseline[0]['baseline']}`"] if differences else []
+    return pipe_table(["method", *map(metric_label, metrics), *last], rows)
 
 
 def _half_width(row: Row) -> str:
@@ -109,38 +134,32 @@ def _file_order(rows: list[Row]) -> list[str]:
     ]
 
 
-def _level_with_best(main: list[Row], tested: Iterable[str]) -> list[str]:
-    """Return one sentence per tested metric.
+def _by_model(main: list[Row], metric: str) -> dict[str, Row]:
+    return {row["model"]: row for row in main if row["metric"] == metric}
 
-    The sentence says which methods are not significantly worse than the method with the best mean.
-    """
+
+def _best_methods(main: list[Row], tested: Iterable[str]) -> list[str]:
+    """Return one sentence per tested metric that names the methods that may be the best, or those that are worse."""
     sentences = []
     for metric in tested:
-        rows = {row["model"]: row for row in main if row["metric"] == metric and row["mean"] is not None}
-        winner = best_mean({model: row["mean"] for model, row in rows.items()})
-        if rows[winner]["mean"] == 0:  # every mean is 0, for example because every query has too few documents
-            continue
-        others = [model for model in rows if model != winner]
-        level = [model for model in others if is_missing(p := rows[model]["p_best"]) or p >= LEVEL]
-        worse = [model for model in others if model not in level]
-        best_method = (
-            f"the best, `{winner}` (paired Wilcoxon test over queries, Holm-corrected for all pairs, "
-            f"significant if p < {LEVEL})"
-        )
-        sentences.append(f"By {metric_label(metric)}, {_split(level, worse, best_method)}.")
+        rows = {model: row for model, row in _by_model(main, metric).items() if not is_missing(row["p_best"])}
+        if any(row["mean"] for row in rows.values()):  # not if every query has too few documents
+            sentences.append(f"By {metric_label(metric)}, {_split(rows)}.")
     return sentences
 
 
-def _split(level: list[str], worse: list[str], best_method: str) -> str:
-    """Return a clause that names the methods of the shorter list. worse: methods significantly worse than the best."""
+def _split(rows: dict[str, Row]) -> str:
+    """Return a clause that names the methods of the shorter list. rows: the tested methods, best first."""
+    level = [model for model in sorted(rows, key=lambda model: -rows[model]["mean"]) if model in may_be_best(rows)]
+    worse = [model for model in rows if model not in level]
     if not worse:
-        return f"no method is significantly worse than {best_method}"
-    if not level:
-        return f"every other method is significantly worse than {best_method}"
+        return "every method may be the best"
     names = ", ".join(f"`{model}`" for model in min(level, worse, key=len))
+    if len(level) == 1:
+        return f"every other method is significantly worse than {names}"
     if len(level) <= len(worse):
-        return f"not significantly worse than {best_method}: {names}"
-    return f"significantly worse than {best_method}: {names}. The other {len(level)} methods are not"
+        return f"the methods that may be the best are {names}"
+    return f"significantly worse than the best method are {names}. The other {len(level)} methods may be the best"
 
 
 def _published(rows: list[Row]) -> list[str]:

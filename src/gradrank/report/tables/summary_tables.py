@@ -1,10 +1,13 @@
 """Definitions of the tables in results/<dataset>/tables/: the columns of each, and the source of its rows.
 
 - main: one mean per convention, method and metric, with half the width of its 95% interval and the p value of the
-  paired test against the best method. For a method with several seeds, a row also has the number of seeds and the
-  standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
+  hypothesis that the method is one of the best. For a method with several seeds, a row also has the number of seeds and
+  the standard deviation of the mean over seeds. Its LaTeX files are written by `method_table`.
 - folds: the means of each fold
 - published: each published number and the measured value
+- published_bands: the verdict on each published number by each kind of interval, for the headline metric
+- published_runs: our value of each fold, and the published values of single runs
+- baseline: paired differences of all methods from one baseline
 - pairwise: paired tests of all pairs of methods
 - ranks: mean ranks over queries
 - pr_curve: interpolated precision at eleven levels of recall
@@ -19,6 +22,7 @@ from typing import Any, NamedTuple
 
 from gradrank.base.numbers import is_missing
 from gradrank.evaluation import file_order, short_lists
+from gradrank.report.tables.baseline import NOTE, baseline_rows, detectable_sentence
 from gradrank.report.tables.dataset_values import (
     RECALL_LEVELS,
     DatasetValues,
@@ -30,6 +34,7 @@ from gradrank.report.tables.dataset_values import (
     recall_curve,
 )
 from gradrank.report.tables.numbers import VERDICT, P
+from gradrank.report.tables.published_runs import band_rows, run_rows
 from gradrank.report.tables.table import Column, Row, Table, Wide, read_csv
 from gradrank.report.tables.verdicts import explain_verdicts
 
@@ -85,6 +90,7 @@ DEFINITIONS = {
             Column("half_width", form=".4f"),
             Column("queries", form="d"),
             Column("p_best", form=P),
+            Column("detectable", form=".4f"),
             Column("seeds", form="d", drop_if_empty=True),
             Column("seed_deviation", form=".4f", drop_if_empty=True),
         ),
@@ -127,6 +133,68 @@ DEFINITIONS = {
         f"The published value (ours minus it, verdict, power). {explain_verdicts()}",
         parts="",
     ),
+    "published_bands": Definition(
+        "Verdicts on published numbers on {} by kind of interval",
+        band_rows,
+        (
+            Column("model"),
+            Column("method"),
+            Column("metric"),
+            Column("published", form=".4f"),
+            Column("of", "interval over"),
+            Column("half_width", "half 95% interval", ".4f"),
+            Column("verdict", form=VERDICT),
+            Column("inside", "other methods inside", "d"),
+            Column("others", "of", "d"),
+        ),
+        note="Other methods inside: those that would be reproduced or consistent. The fewer, the sharper the verdict.",
+        parts="",
+    ),
+    "published_runs": Definition(
+        "Published values of single runs on {} beside ours",
+        run_rows,
+        (
+            Column("model"),
+            Column("method"),
+            Column("metric"),
+            Column("convention"),
+            Column("fold"),
+            Column("ours", form=".4f"),
+            Column("runs", form="d"),
+            Column("mean", "mean of the runs", ".4f"),
+            Column("deviation", "standard deviation", ".4f"),
+            Column("least", "lowest", ".4f"),
+            Column("most", "highest", ".4f"),
+            Column("low", "95% interval from", ".4f"),
+            Column("high", "to", ".4f"),
+            Column("inside", "ours inside"),
+        ),
+        note="The interval is that of one further run: mean ± t s √(1+1/n).",
+        parts="",
+    ),
+    "baseline": Definition(
+        "Differences from the baseline on {}",
+        baseline_rows,
+        (
+            Column("convention"),
+            Column("metric"),
+            Column("model"),
+            Column("baseline"),
+            Column("queries", form="d"),
+            Column("difference", form="+.4f"),
+            Column("low", form="+.4f"),
+            Column("high", form="+.4f"),
+            Column("wins", form="d"),
+            Column("ties", form="d"),
+            Column("losses", form="d"),
+            Column("wilcoxon", form=P),
+            Column("wilcoxon_holm", form=P),
+            Column("decision"),
+            Column("detectable", form=".4f"),
+        ),
+        Wide(("convention", "baseline", "model"), "metric", "{difference} [{low}, {high}]"),
+        NOTE,
+    ),
     "pairwise": Definition(
         "Paired tests on {}",
         lambda dataset: dataset.pairs,
@@ -146,6 +214,7 @@ DEFINITIONS = {
             Column("t_holm", form=P),
             Column("wilcoxon", form=P),
             Column("wilcoxon_holm", form=P),
+            Column("detectable", form=".4f"),
         ),
         note="Difference of the means over folds with its 95% bootstrap interval; wins, ties and losses over queries; "
         "p of Student's paired t test and Wilcoxon's signed-rank test over queries, and Holm-corrected for all pairs.",
@@ -203,20 +272,38 @@ DEFINITIONS = {
 }
 
 
+# The method from which the differences in the column `detectable` of a table are measured.
+VERSUS = {"main": "the best method", "baseline": "the baseline", "pairwise": "another method"}
+
+
 def summary_tables(dataset: DatasetValues) -> dict[str, Table]:
     """Return a dict of all tables. The keys are the table names."""
-    return {
-        name: Table(
-            id=name,
-            title=definition.title.format(dataset.dataset),
-            columns=definition.columns,
-            about=definition.rows(dataset),
-            note=f"{definition.note} {SEEDS}" if name == "main" and dataset.seeds > 1 else definition.note,
-            wide=definition.wide,
-            parts=definition.parts,
-        )
-        for name, definition in DEFINITIONS.items()
-    }
+    return {name: _table(name, definition, dataset) for name, definition in DEFINITIONS.items()}
+
+
+def _table(name: str, definition: Definition, dataset: DatasetValues) -> Table:
+    """Return one table. The notes of tables of differences say what could have been detected."""
+    about = list(definition.rows(dataset))
+    sentences = [definition.note]
+    if name == "main" and dataset.seeds > 1:
+        sentences.append(SEEDS)
+    if versus := VERSUS.get(name):
+        primary = [row for row in map(_detectable, about) if row["convention"] == dataset.primary]
+        sentences += detectable_sentence([(versus, primary)])
+    return Table(
+        id=name,
+        title=definition.title.format(dataset.dataset),
+        columns=definition.columns,
+        about=about,
+        note=" ".join(sentences),
+        wide=definition.wide,
+        parts=definition.parts,
+    )
+
+
+def _detectable(source: Any) -> Row:
+    """Return the cells of a row that `detectable_sentence` reads."""
+    return {key: Column(key).value(source) for key in ("convention", "metric", "detectable")}
 
 
 def main_rows(dataset: DatasetValues) -> list[Row]:

@@ -10,18 +10,23 @@ from gradrank.evaluation.literature.verdict import CONSISTENT, NOT_REPRODUCED, R
 
 MARKS = {REPRODUCED: "✓", CONSISTENT: "≈", NOT_REPRODUCED: "✗"}
 MEANINGS = {
-    REPRODUCED: "ours differs by seeds and rounding alone",
-    CONSISTENT: "the difference lies inside its 95% interval: that of the folds' paired differences where the "
-    "published values are known fold by fold and it is the narrower, else that of our mean over queries",
+    REPRODUCED: "ours differs by no more than seeds and rounding explain (if single runs are published: by no more "
+    "than one further run would in 95% of cases)",
+    CONSISTENT: "the difference lies in its 95% interval, which is that of the paired differences over folds if the "
+    "published values per fold are known and it is the narrower, otherwise that of our mean over queries",
     NOT_REPRODUCED: "neither",
 }
 POWER = "how many of our other methods would have had the same verdict on the same number"
 
 
+def explain_marks() -> str:
+    """Return one sentence that explains the marks."""
+    return "; ".join(f"{mark} {verdict}: {MEANINGS[verdict]}" for verdict, mark in MARKS.items()) + "."
+
+
 def explain_verdicts() -> str:
     """Return sentences that explain the marks, and the two numbers after each mark (the power of the verdict)."""
-    marks = "; ".join(f"{mark} {verdict}: {MEANINGS[verdict]}" for verdict, mark in MARKS.items())
-    return f"{marks}. The verdict's power: {POWER}."
+    return f"{explain_marks()} The verdict's power: {POWER}."
 
 
 def count_verdicts(rows: Sequence[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gradrank.evaluation.literature.published import lookup
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.evaluation.significance.decision import RULE, decide_row
 from gradrank.report.tables.numbers import setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.tables import PAPER, Measured, convention_of
@@ -19,12 +19,13 @@ JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")
 GRADES = 3  # number of relevance grades in MQ2007 and OHSUMED; the baseline number of levels
 HOLDS, NOT_SEPARATED, CONTRADICTED = "holds", "not separated", "contradicted"
 MARGIN = 0.01  # the paper's best and worst methods are .0105 apart at NDCG@10 on MQ2007
-RULE = (
-    f"A claim of a higher value holds where the difference is positive and Wilcoxon's p, corrected by Holm for its "
-    f"table, below {LEVEL:g}; with the other sign it is contradicted; else the two are not separated. A claim that "
-    f"something changes little holds where the difference's whole interval lies within {MARGIN:g} of 0, and is "
-    "contradicted where it does not and the two are separated."
+CLAIMS = (
+    f"{RULE} A claim of a higher value holds if the difference stands and is positive. It is contradicted if the "
+    "difference stands and is negative. Otherwise, the two are not separated. A claim that something changes little "
+    f"holds if the whole interval of the difference lies within {MARGIN:g} of 0. It is contradicted if the interval "
+    "does not and the difference stands."
 )
+VERDICTS = {"better": HOLDS, "worse": CONTRADICTED, "no evidence": NOT_SEPARATED}
 
 
 def claims(inputs: Inputs, measured: Measured) -> PageSection:
@@ -34,7 +35,7 @@ def claims(inputs: Inputs, measured: Measured) -> PageSection:
         "claims",
         "The paper's claims",
         [
-            RULE,
+            CLAIMS,
             "The head of the list. By its tables ARSM-L2R is ahead of its rivals at NDCG@1 and @3; the published "
             f"difference is next to ours. Of the {_claimed(top)} differences that the paper has in its favour: "
             f"{_counted([row for row in top.rows if row['claimed'] > 0])}.",
@@ -126,8 +127,7 @@ def judge_claims(questions: Sequence[Question]) -> list[Row]:
     """
     rows = paired_tests(questions)
     for row in rows:
-        separated = row["wilcoxon_holm"] < LEVEL
-        row["claim"] = (HOLDS if row["difference"] > 0 else CONTRADICTED) if separated else NOT_SEPARATED
+        row["claim"] = VERDICTS[decide_row(row)]
     return rows
 
 

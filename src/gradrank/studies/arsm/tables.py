@@ -173,5 +173,5 @@ def compare_with_published(published: Published, model: str, models: Mapping[str
 
     The row also says how many of our other models get the same verdict.
     """
-    judged = {name: judge_values(published.value, published.folds, values, metric) for name, values in models.items()}
+    judged = {name: judge_values(published, values, metric) for name, values in models.items()}
     return verdict_row(published.value, judged.pop(model), judged.values())

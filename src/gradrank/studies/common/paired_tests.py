@@ -6,7 +6,8 @@ from typing import NamedTuple
 from gradrank.base.numbers import number
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.statistics import LEVEL, holm, paired_test
+from gradrank.evaluation.significance.decision import RULE, decide_row
+from gradrank.evaluation.statistics import holm, paired_test
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row
 
@@ -23,7 +24,7 @@ COLUMNS = (
 NOTE = (
     "Difference of the means over folds, first minus second, with its bootstrap interval over test queries; the "
     "number of queries won, tied and lost; two-sided p values over queries, the last one corrected by Holm for the "
-    "rows of this table."
+    f"rows of this table. {RULE}"
 )
 
 
@@ -60,17 +61,17 @@ def paired_tests(questions: Sequence[Question]) -> list[Row]:
 def describe_significant(rows: Sequence[Row], *keys: str) -> str:
     """Return one sentence about the rows of `paired_tests` that are significant.
 
-    A row is significant if the p value of Wilcoxon's test, corrected by Holm, is below LEVEL. keys: the cells that
-    identify a row in the sentence, in addition to its metric.
+    A row is significant by the rule in `gradrank.evaluation.significance.decision`. keys: the cells that identify a row
+    in the sentence, in addition to its metric.
     """
-    significant_rows = [row for row in rows if row["wilcoxon_holm"] < LEVEL]
+    significant_rows = [row for row in rows if decide_row(row) != "no evidence"]
     if not significant_rows:
-        return f"none of {len(rows)} differences stands (Wilcoxon, corrected by Holm)."
+        return f"none of {len(rows)} differences stands."
     widest = sorted(significant_rows, key=lambda row: -abs(row["difference"]))[:MAX_NAMED]
     parts = [
         f"{', '.join(str(row[key]) for key in (*keys, 'metric'))} ({number(row['difference'], '+.4f')})"
         for row in widest
     ]
     stand = "stands" if len(significant_rows) == 1 else "stand"
-    opening = f"{len(significant_rows)} of {len(rows)} differences {stand} (Wilcoxon, corrected by Holm)"
+    opening = f"{len(significant_rows)} of {len(rows)} differences {stand}"
     return f"{opening}{', the widest' if len(significant_rows) > MAX_NAMED else ''}: {'; '.join(parts)}."

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from gradrank.evaluation.per_query import QueryValues
+from gradrank.evaluation.significance.decision import RULE, decide_row
 from gradrank.evaluation.statistics import holm, wilcoxon
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
@@ -15,6 +16,7 @@ from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds
 from gradrank.studies.ranknet2005.web_search import METHODS, table4_trainings
 
 AS_PUBLISHED, REVERSED, NOT_SEPARATED = "as published", "the other way round", "not separated"
+VERDICTS = {"better": AS_PUBLISHED, "worse": REVERSED, "no evidence": NOT_SEPARATED}
 GAP = (
     Column("difference", "difference", "+.4f"),
     Column("low", "95% interval from", "+.4f"),
@@ -48,10 +50,8 @@ def gap(first: Sequence[Training], second: Sequence[Training], split: str = "tes
 
 
 def verdict(row: Row) -> str:
-    """Return the verdict on a difference that is positive in the paper. row: a row with `low` and `high`."""
-    if row["low"] > 0:
-        return AS_PUBLISHED
-    return REVERSED if row["high"] < 0 else NOT_SEPARATED
+    """Return the verdict on a difference that is positive in the paper. row: a row for `decide_row`."""
+    return VERDICTS[decide_row(row)]
 
 
 def order(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSection:
@@ -86,7 +86,8 @@ def order(dataset: str, trainings: Mapping[str, Sequence[Training]]) -> PageSect
                 ),
                 rows,
                 "Ours: the mean over seeds of the better one minus the worse one; the interval holds the variance over "
-                "queries and over seeds; p of Wilcoxon's test over queries, their means over seeds, corrected by Holm.",
+                "queries and over seeds; p of Wilcoxon's test over queries, their means over seeds, corrected by Holm. "
+                f"{RULE}",
             ),
             _nets(dataset, methods),
         ],
@@ -106,10 +107,10 @@ def order_rows(trainings: Mapping[str, Sequence[Training]]) -> list[Row]:
                 "published": _published(better) - _published(worse),
             }
             | difference
-            | {"verdict": verdict(difference)}
         )
     for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):
         row["wilcoxon_holm"] = float(p)
+        row["verdict"] = verdict(row)
     return rows
 
 

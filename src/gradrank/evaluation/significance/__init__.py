@@ -1,0 +1,1 @@
+"""Decisions about differences between methods."""
