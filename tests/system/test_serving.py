@@ -24,7 +24,7 @@ from gradrank.tracking.runs import track
 from gradrank.training.registry import missing_packages, models
 from made_tracked import FEATURES, PARAMS, all_models, make_results
 
-SECONDS = 120  # limit for the start of a server
+SECONDS = 600  # limit for the start of a server
 NAMES = [f"f{number}" for number in range(1, FEATURES + 1)]
 
 
