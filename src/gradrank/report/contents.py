@@ -1,6 +1,6 @@
 """Read the content of the report from results/ and data/parquet/."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -272,16 +272,7 @@ def read_dataset(
             "params.yaml. For the other intervals, the tests of all pairs, the curves and the costs, run "
             f"`snakemake {dataset.name}`."
         )
-    members = dataset.provenance().get("members", {}) if dataset.recorded else {}
-    if members:
-        notices.append(
-            f"Also trained as members of a fusion: {', '.join(members)}. To list them as results, name them in "
-            "`run.models`."
-        )
-    evaluated = [method.name for method in dataset.methods() if method.evaluated]
-    explained = {*summary, *on_pages, *members}
-    if omitted := [model for model in evaluated if model not in explained]:
-        notices.append(f"Evaluated, but not part of this summary: {', '.join(omitted)}.")
+    notices += _models_outside(dataset, {*summary, *on_pages})
     meta = data / dataset.name / COLLECTION
     costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if was_run_here else {}
     return ReportedDataset(
@@ -299,6 +290,19 @@ def read_dataset(
         comparisons=comparisons,
         was_run_here=was_run_here,
     )
+
+
+def _models_outside(dataset: results.DatasetFolder, shown: Collection[str]) -> Iterator[str]:
+    """Yield remarks on trained models that are not in the summary. shown: models of the summary and of studies."""
+    members = dataset.provenance().get("members", {}) if dataset.recorded else {}
+    if members:
+        yield (
+            f"Also trained as members of a fusion: {', '.join(members)}. To list them as results, name them in "
+            "`run.models`."
+        )
+    evaluated = [method.name for method in dataset.methods() if method.evaluated]
+    if omitted := [model for model in evaluated if model not in {*shown, *members}]:
+        yield f"Evaluated, but not part of this summary: {', '.join(omitted)}."
 
 
 def _read_explanations(dataset: results.DatasetFolder) -> dict[str, Any] | None:
