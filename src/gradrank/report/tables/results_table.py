@@ -1,6 +1,6 @@
 """The function `gradrank.table`: a table for a paper from finished results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, unknown
@@ -63,11 +63,7 @@ def table(
     """
     datasets = _datasets(results)
     known = {dataset.name: methods_of(dataset) for dataset in datasets}
-    everything = dict.fromkeys(name for names in known.values() for name in names)
-    where = ", ".join(str(dataset.folder) for dataset in datasets)
-    for method in methods or ():
-        if method not in everything:
-            raise GradrankError(f"{where}: {unknown('method', method, everything)}. Fix: name an evaluated method")
+    _check_methods(methods or (), known, datasets)
     blocks = []
     for dataset in datasets:
         chosen = None if methods is None else [name for name in dict.fromkeys(methods) if name in known[dataset.name]]
@@ -76,6 +72,17 @@ def table(
         blocks.append(read_block(dataset, chosen, metrics, convention, baseline))
     sorted_by = metric_name(metrics[0]) if metrics else headline_metric(blocks[0].metrics)
     return MethodTable(blocks, sorted_by, intervals, _choice(methods, metrics), baseline)
+
+
+def _check_methods(
+    methods: Sequence[str], known: Mapping[str, Sequence[str]], datasets: Sequence[DatasetFolder]
+) -> None:
+    """Raise GradrankError if a method is in none of the data sets. known: the methods of each data set."""
+    everything = dict.fromkeys(name for names in known.values() for name in names)
+    for method in methods:
+        if method not in everything:
+            where = ", ".join(str(dataset.folder) for dataset in datasets)
+            raise GradrankError(f"{where}: {unknown('method', method, everything)}. Fix: name an evaluated method")
 
 
 def _datasets(results: Sequence[str | Path]) -> list[DatasetFolder]:
