@@ -25,6 +25,9 @@ class Convention:
     short_precision: P@k of a query with n < k documents: 0 (`zero`), hits/k (`pad`) or hits/n (`truncate`).
     ties: order of tied scores. `file`: order of the rows. `docid`: document ids in descending order, with scores
         compared as 32-bit floats, as in trec_eval. `expected`: the value is the mean over all orders.
+    recall_level: number of documents that reach a recall r of R relevant documents, for interpolated precision: the
+        ceiling of r R (`exact`), or trec_eval's floor(r R + .9) with its rounding errors (`trec_eval`). For r = .7 and
+        R = 3, the first is 3 and the second is 2.
     max_grade: highest grade of the scale, on which the stopping probability of ERR is based. With None, or if the data
         contain a higher grade, the highest grade in the data is used.
     """
@@ -37,6 +40,7 @@ class Convention:
     short: Literal["zero", "truncate"] = "truncate"
     short_precision: Literal["zero", "pad", "truncate"] = "pad"
     ties: Literal["file", "docid", "expected"] = "file"
+    recall_level: Literal["exact", "trec_eval"] = "exact"
     max_grade: int | None = None
 
     def __post_init__(self) -> None:
@@ -57,6 +61,7 @@ LETOR4 = Convention(
     "LETOR 4.0's evaluation program: no discount at rank 2, and short queries score 0 at NDCG@k.",
     discount="letor",
     short="zero",
+    recall_level="trec_eval",
 )
 
 

@@ -20,23 +20,30 @@ PROGRAMS = {
             discount="letor",
             short="zero",
             short_precision="zero",
+            recall_level="trec_eval",
         ),
         Convention(
             "standard",
             "The textbook definition: gain 2^y - 1, discount 1/log2(rank + 1), k limited to the query's length.",
         ),
         Convention(
-            "trec", "trec_eval: linear gain, ties in descending order of document id.", gain="linear", ties="docid"
+            "trec",
+            "trec_eval: linear gain, ties in descending order of document id.",
+            gain="linear",
+            ties="docid",
+            recall_level="trec_eval",
         ),
         Convention(
             "lightgbm",
             "LightGBM, XGBoost and allRank: as standard, but a query without relevant documents scores 1.",
             empty=1.0,
+            recall_level="trec_eval",
         ),
         Convention(
             "ranklib",
             "RankLib: as standard, but P@k of a short query divides by its length, and ERR's highest grade is 4.",
             short_precision="truncate",
+            recall_level="trec_eval",
             max_grade=4,
         ),
     )

@@ -226,7 +226,8 @@ def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
     """Return the interpolated precision: the largest P@i over the ranks i with a recall of at least `recall`.
 
     The value is nan under `ties="expected"`, because the mean of a maximum has no closed form. Convention: `empty` for
-    queries without relevant documents. Source: trec_eval.
+    queries without relevant documents, and `recall_level` for the number of documents that reach a recall. Source:
+    trec_eval.
     """
     return _interpolated_precision(r, recall)
 
@@ -235,16 +236,19 @@ def interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
 def eleven_point_precision(r: Ranking) -> np.ndarray:
     """Return the mean of the interpolated precision at the recall levels 0, .1, ..., 1.
 
-    The value is nan under `ties="expected"`. Convention: `empty` for queries without relevant documents. Source:
-    trec_eval.
+    The value is nan under `ties="expected"`. Convention: `empty` and `recall_level`, as for `interpolated_precision`.
+    Source: trec_eval.
     """
     levels = (_interpolated_precision(r, level / 10) for level in range(11))
     return sum(levels, start=np.zeros(len(r.sizes))) / 11
 
 
 def _interpolated_precision(r: Ranking, recall: float) -> np.ndarray:
-    # As in trec_eval, a level is reached at ceil(recall * R) relevant documents. One exception: .7 * 3 gives 2, not 3.
-    needed = np.maximum((recall * r.relevant + 0.9).astype(np.int64), 1)
+    if r.convention.recall_level == "trec_eval":
+        documents = np.floor(recall * r.relevant + 0.9)
+    else:  # 9 decimals remove the rounding error of a product such as .7 * 10
+        documents = np.ceil(np.round(recall * r.relevant, 9))
+    needed = np.maximum(documents.astype(np.int64), 1)
     values = np.where(r.retrieved >= needed, r.best_precision[r.hit(needed)], 0.0)
     return np.where(r.relevant > 0, values, r.convention.empty)
 

@@ -14,6 +14,7 @@ from gradrank.training.registry import models
 
 FUSION = "fusion"  # family of the methods that combine the scores of other methods
 MOST_NAMED = 3
+MOST_BEST = 5  # largest number of methods that may be the best and are named one by one
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ class Standings:
             return f"`{first}` is significantly better than {'every other method' if others[1:] else f'`{others[0]}`'}"
         if len(level) == len(self.rows):
             return "every method may be the best" if others[1:] else f"`{first}` and `{others[0]}` may both be the best"
-        return f"the methods that may be the best are {listed(level)}"
+        if len(level) <= MOST_BEST:
+            return f"the methods that may be the best are {listed(level, MOST_BEST)}"
+        return f"{len(level)} of {len(self.rows)} methods may be the best, and `{first}` has the highest mean"
 
 
 def standings(dataset: ReportedDataset) -> Standings:
@@ -147,9 +150,9 @@ def _are(names: Sequence[str]) -> str:
     return f"{listed(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return names as text: "`a`, `b` and `c`", or "`a`, `b`, `c` and 4 other methods"."""
-    shown = [f"`{name}`" for name in names[:MOST_NAMED]]
+def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """Return names as text: "`a`, `b` and `c`", or "`a`, `b`, `c` and 4 other methods". most: most names to show."""
+    shown = [f"`{name}`" for name in names[:most]]
     if rest := len(names) - len(shown):
         shown.append(f"{rest} other method{'s' if rest > 1 else ''}")
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))

@@ -12,6 +12,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.evaluation import metrics
 from gradrank.evaluation.conventions import PROGRAMS, resolve
 from gradrank.evaluation.metrics import compute
+from gradrank.evaluation.ranking import Ranking
 from gradrank.training.selection import Criterion
 from registered_metrics import metric_names
 
@@ -91,7 +92,9 @@ def naive_hits(name, grades, c):
     precision = [hits[i] / (i + 1) for i in range(n)]
 
     def interpolated(level):
-        reached = [precision[i] for i in range(n) if hits[i] >= int(level * relevant + 0.9)]
+        exact = -(-round(10 * level) * relevant // 10)  # in integers
+        needed = exact if c.recall_level == "exact" else int(level * relevant + 0.9)
+        reached = [precision[i] for i in range(n) if hits[i] >= needed]
         return max(reached) if relevant else c.empty
 
     if kind == "p":
@@ -234,6 +237,36 @@ def test_trec_preset_is_trec_eval(score_levels):
     for name, measure_name in TREC.items():
         want = [theirs[str(q)][measure_name] for q in range(len(slices))]
         np.testing.assert_allclose(ours[name], want, rtol=1e-12, atol=1e-15, err_msg=name)
+
+
+def test_recall_levels_are_exact_under_standard_and_rounded_as_in_trec_eval_elsewhere():
+    """.7 of three relevant documents are three of them; trec_eval computes int(.7 * 3 + .9), which is 2."""
+    labels, offsets = np.array([1, 0, 1, 0, 0, 1]), np.array([0, 6])
+    scores = -np.arange(6.0)
+    found = {
+        name: float(metrics.interpolated_precision(scores, labels, offsets, recall=0.7, convention=name)[0])
+        for name in PROGRAMS
+    }
+    assert found.pop("standard") == pytest.approx(3 / 6)
+    assert list(found.values()) == pytest.approx([2 / 3] * 5)
+    own = resolve("letor4", recall_level="exact")
+    assert metrics.interpolated_precision(scores, labels, offsets, recall=0.7, convention=own)[0] == pytest.approx(0.5)
+    with pytest.raises(GradrankError, match="recall_level='floor' is not valid"):
+        resolve("standard", recall_level="floor")
+
+
+@pytest.mark.parametrize("tenths", range(11))
+def test_exact_recall_levels_need_the_ceiling_for_every_number_of_documents(tenths):
+    """The documents of query R are all relevant; the value is 1 if and only if the level is reached in the list."""
+    for relevant in (1, 3, 7, 10, 23, 57, 207, 393):
+        needed = max(-(-tenths * relevant // 10), 1)
+        for missing in (relevant - needed, relevant - needed + 1):  # relevant documents outside the ranking
+            labels, offsets = np.ones(relevant, int), np.array([0, relevant])
+            ranked = np.arange(relevant) < relevant - missing
+            ranking = Ranking(-np.arange(float(relevant)), labels, offsets, resolve("standard"), ranked=ranked)
+            definition = metrics.METRICS["iprec@{recall}"].definition
+            reached = definition(ranking, recall=tenths / 10)[0]
+            assert reached == float(missing == relevant - needed)
 
 
 def test_trec_ties_go_by_id_descending_and_by_32_bit_score():

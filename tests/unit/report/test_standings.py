@@ -79,11 +79,15 @@ FUSED = {"f": "fusion"}
             made({"a": 0.5, "ranksvm": 0.4, "c": 0.3}, {"c"}, None),
             "The methods that may be the best are `a` and `ranksvm`.",
         ),
+        (
+            made({name: 0.5 - 0.01 * i for i, name in enumerate("abcdefgh")}, {"g", "h"}, None),
+            "6 of 8 methods may be the best, and `a` has the highest mean.",
+        ),
         (made({"ranksvm": 0.5, "a": 0.4, "b": 0.3}, {"b"}), "The methods that may be the best are `ranksvm` and `a`."),
         (
             made(dict.fromkeys("abcd", 0.5) | {"e": 0.4, "ranksvm": 0.3}, {"ranksvm"}, "abcd"),
             "`a`, `b`, `c` and 1 other method share the highest mean; 4 of 5 other methods are significantly better "
-            "than `ranksvm`; the methods that may be the best are `a`, `b`, `c` and 2 other methods.",
+            "than `ranksvm`; the methods that may be the best are `a`, `b`, `c`, `d` and `e`.",
         ),
     ],
 )

@@ -43,7 +43,8 @@ def conventions() -> pl.DataFrame:
     -------
     polars.DataFrame
         `name`, `summary`, and the choices of the evaluation program: `gain`, `discount`, `empty`, `short`,
-        `short_precision`, `ties` and `max_grade`. `gradrank.evaluation.conventions.Convention` explains them.
+        `short_precision`, `ties`, `recall_level` and `max_grade`. The class
+        `gradrank.evaluation.conventions.Convention` explains them.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def table(
     """
     datasets = _datasets(results)
     known = {dataset.name: methods_of(dataset) for dataset in datasets}
-    _check_methods(methods or (), datasets, known)
+    _check_methods(methods or (), known, datasets)
     blocks = []
     for dataset in datasets:
         chosen = None if methods is None else [name for name in dict.fromkeys(methods) if name in known[dataset.name]]
@@ -75,9 +75,9 @@ def table(
 
 
 def _check_methods(
-    methods: Sequence[str], datasets: Sequence[DatasetFolder], known: Mapping[str, Sequence[str]]
+    methods: Sequence[str], known: Mapping[str, Sequence[str]], datasets: Sequence[DatasetFolder]
 ) -> None:
-    """Raise GradrankError if a method has no results in any data set. known: methods of each data set."""
+    """Raise GradrankError if a method is in none of the data sets. known: the methods of each data set."""
     everything = dict.fromkeys(name for names in known.values() for name in names)
     for method in methods:
         if method not in everything:
