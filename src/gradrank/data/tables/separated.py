@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyarrow import csv as arrow
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-# Bytes that pyarrow parses together. The first is twice as fast. The last is the length of the longest allowed row.
-BLOCKS = (8 << 20, 64 << 20)
+BLOCK = 8 << 20  # bytes that are parsed together; twice as fast as LONGEST_ROW
+LONGEST_ROW = 64 << 20  # bytes
 
 
 def read_separated(path: Path, header: bool = True) -> tuple[list[str], pl.DataFrame]:
@@ -39,17 +39,18 @@ def read_separated(path: Path, header: bool = True) -> tuple[list[str], pl.DataF
     content = content_of(path)
     names = _first_row(path, content)
     _check_quotes(path, content)
-    for block in BLOCKS:
-        bad: list[tuple[int, int]] = []  # number and fields of a row with too many or too few fields
+    bad: list[tuple[int, int]] = []
+    try:
         try:
-            table = _parsed(content, separator(path), len(names), block, bad)
-            break
-        except pa.ArrowInvalid as error:
-            if not bad and block < BLOCKS[-1]:  # a row may be longer than the block
-                continue
-            if not bad and "Empty CSV" in str(error):
-                return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
-            raise _refusal(path, bad, len(names), header, error) from None
+            table = _parsed(content, separator(path), len(names), BLOCK, bad)
+        except pa.ArrowInvalid:
+            if bad:
+                raise
+            table = _parsed(content, separator(path), len(names), LONGEST_ROW, bad)
+    except pa.ArrowInvalid as error:
+        if not bad and "Empty CSV" in str(error):
+            return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
+        raise _refusal(path, bad, len(names), header, error) from None
     frame = pl.DataFrame(pl.from_arrow(table, rechunk=False))
     frame = frame.rename({name: f"c{name[1:]}" for name in frame.columns})
     return (names, frame[1:]) if header else ([str(number) for number in range(1, len(names) + 1)], frame)
