@@ -57,6 +57,11 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
         raise _damaged(path, error) from None
 
 
+def content_of(path: Path) -> bytes:
+    """Return the decompressed content of a file. Raises GradrankError if a compressed file is damaged."""
+    return b"".join(blocks(path)) if is_packed(path) else path.read_bytes()
+
+
 def lines(path: Path) -> Iterator[bytes]:
     """Yield the decompressed lines of a file, without their newlines."""
     left = b""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -161,13 +161,13 @@ class Batch(NamedTuple):
     qids
         (q,) query ids, as numbers or text.
     docids
-        The n document ids; None for a document without an id.
+        The (n,) document ids as text; null for a document without an id.
     """
 
     features: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
-    docids: list[str | None]
+    docids: pl.Series
 
 
 def read_collection(
@@ -291,14 +291,14 @@ def batches(reading: Reading) -> Iterator[Batch]:
     (source,) = reading.sources
     for queries in _batch_queries(source.rows):
         frame = reading.frame(source, queries)
-        features = reading.filled(feature_matrix(frame), source.rows[queries])
+        features = reading.filled(feature_matrix(frame, order="c"), source.rows[queries])
         offsets = np.r_[0, np.cumsum(source.rows[queries])]
-        yield Batch(features, offsets, source.ids[queries], frame["docid"].to_list())
+        yield Batch(features, offsets, source.ids[queries], frame["docid"])
 
 
-def feature_matrix(frame: pl.DataFrame) -> np.ndarray:
-    """Return the (n, d) float32 matrix of the columns f1 to fd."""
-    return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy()
+def feature_matrix(frame: pl.DataFrame, order: Literal["c", "fortran"] = "fortran") -> np.ndarray:
+    """Return the (n, d) float32 matrix of the columns f1 to fd, stored by row ("c") or by column ("fortran")."""
+    return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy(order=order)
 
 
 def _batch_queries(rows: np.ndarray) -> list[np.ndarray]:

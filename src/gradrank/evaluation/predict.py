@@ -46,10 +46,10 @@ def predict(
         for batch in batches(reading):
             scores = trained.score(batch.features, batch.offsets)
             if form == "letor":
-                stream.writelines(f"{score!r}\n" for score in scores.tolist())
+                stream.write("\n".join([*map(repr, scores.tolist()), ""]))
             else:
                 stream.write(_trec_run(batch, scores, rows, trained.model.name))
-                unnamed += batch.docids.count(None)
+                unnamed += batch.docids.null_count()
             rows += len(scores)
     if unnamed:
         print(
@@ -61,12 +61,10 @@ def predict(
 
 
 def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
-    import polars as pl
-
     from gradrank.evaluation.document_ids import document_ids
     from gradrank.evaluation.export import trec_run
 
-    names = document_ids(pl.Series(batch.docids, dtype=pl.String), len(scores), before)
+    names = document_ids(batch.docids, len(scores), before)
     return trec_run(scores, batch.offsets, batch.qids, names, tag)
 
 

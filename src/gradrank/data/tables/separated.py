@@ -5,14 +5,20 @@ import re
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
-from gradrank.data.compressed import blocks, plain_name
+from gradrank.data.compressed import content_of, plain_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+BLOCK = 8 << 20  # bytes that are parsed together; twice as fast as LONGEST_ROW
 LONGEST_ROW = 64 << 20  # bytes
 
 
@@ -29,39 +35,57 @@ def read_separated(path: Path, header: bool = True) -> tuple[list[str], pl.DataF
     """
     require("pyarrow", extra="arrow", needed_by=path)
     import pyarrow as pa
-    from pyarrow import csv as arrow
 
-    content = b"".join(blocks(path))
+    content = content_of(path)
     names = _first_row(path, content)
     _check_quotes(path, content)
-    types = {f"f{number}": pa.string() for number in range(len(names))}
     bad: list[tuple[int, int]] = []
+    try:
+        try:
+            table = _parsed(content, separator(path), len(names), BLOCK, bad)
+        except pa.ArrowInvalid:
+            if bad:
+                raise
+            table = _parsed(content, separator(path), len(names), LONGEST_ROW, bad)
+    except pa.ArrowInvalid as error:
+        if not bad and "Empty CSV" in str(error):
+            return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
+        raise _refusal(path, bad, len(names), header, error) from None
+    frame = pl.DataFrame(pl.from_arrow(table, rechunk=False))
+    frame = frame.rename({name: f"c{name[1:]}" for name in frame.columns})
+    return (names, frame[1:]) if header else ([str(number) for number in range(1, len(names) + 1)], frame)
+
+
+def _parsed(content: bytes, delimiter: str, width: int, block: int, bad: list[tuple[int, int]]) -> "pa.Table":
+    """Parse all rows as columns of text f0, f1 and so on. Raises pyarrow.ArrowInvalid if a row is malformed.
+
+    block: number of bytes that are parsed together, at least the length of the longest row. bad: list to which the
+    number, counted from 1, and the fields of a row are added if it does not have `width` fields.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
 
     def note(row: "arrow.InvalidRow") -> str:
         bad.append((row.number, row.actual_columns))
         return "error"
 
-    try:
-        table = arrow.read_csv(
-            BytesIO(content),
-            arrow.ReadOptions(use_threads=False, autogenerate_column_names=True, block_size=LONGEST_ROW),
-            arrow.ParseOptions(delimiter=separator(path), newlines_in_values=True, invalid_row_handler=note),
-            arrow.ConvertOptions(column_types=types),
-        )
-    except pa.ArrowInvalid as error:
-        if bad:
-            number, fields = bad[0]
-            raise GradrankError(
-                f"{path}: line {line_of(path, number - 1)}: {fields} fields, but the "
-                f"{'header' if header else 'first row'} has {len(names)}. Fix: complete the row or delete it; a field "
-                "that contains the separator must be quoted"
-            ) from None
-        if "Empty CSV" in str(error):
-            return names, pl.DataFrame(schema={f"c{number}": pl.String for number in range(len(names))})
-        raise GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}") from None
-    frame = pl.DataFrame(table)
-    frame = frame.rename({name: f"c{name[1:]}" for name in frame.columns})
-    return (names, frame[1:]) if header else ([str(number) for number in range(1, len(names) + 1)], frame)
+    return arrow.read_csv(
+        BytesIO(content),
+        arrow.ReadOptions(use_threads=False, autogenerate_column_names=True, block_size=block),
+        arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note),
+        arrow.ConvertOptions(column_types={f"f{number}": pa.string() for number in range(width)}),
+    )
+
+
+def _refusal(path: Path, bad: list[tuple[int, int]], width: int, header: bool, error: Exception) -> GradrankError:
+    """Return the error for a file that pyarrow does not parse. The arguments are those of `_parsed`."""
+    if not bad:
+        return GradrankError(f"{path}: not {path.suffix[1:].upper()} text: {str(error).splitlines()[0]}")
+    number, fields = bad[0]
+    return GradrankError(
+        f"{path}: line {line_of(path, number - 1)}: {fields} fields, but the {'header' if header else 'first row'} has "
+        f"{width}. Fix: complete the row or delete it; a field that contains the separator must be quoted"
+    )
 
 
 def separator(path: Path) -> str:
@@ -71,7 +95,7 @@ def separator(path: Path) -> str:
 
 def line_of(path: Path, row: int) -> int:
     """Return the number of the line in which a row ends, counted from 1. The first row, or the header, is row 0."""
-    reader = _reader(path, b"".join(blocks(path)))
+    reader = _reader(path, content_of(path))
     try:
         next((number for number, _ in enumerate(filter(None, reader)) if number == row), None)
     except csv.Error:  # a field is longer than the limit of the csv module

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import blocks, is_packed, plain_name
+from gradrank.data.compressed import content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
 from gradrank.data.row_ranges import row_ranges
@@ -154,7 +154,10 @@ class DataTable:
 
     def rows_of(self, queries: np.ndarray) -> pl.DataFrame:
         """Return the rows of the queries at the positions `queries`."""
-        rows, _ = row_ranges(self.starts[queries], self.starts[queries] + self.rows[queries])
+        starts, ends = self.starts[queries], self.starts[queries] + self.rows[queries]
+        if np.array_equal(starts[1:], ends[:-1]):  # no copy of adjacent queries
+            return self.frame[starts[0] : ends[-1]] if len(queries) else self.frame.clear()
+        rows, _ = row_ranges(starts, ends)
         return self.frame[rows]
 
 
@@ -202,7 +205,7 @@ def raw_table(data: Path | pl.DataFrame, where: Path | str, header: bool = True)
     else:
         from io import BytesIO
 
-        content = BytesIO(b"".join(blocks(data))) if is_packed(data) else None
+        content = BytesIO(content_of(data)) if is_packed(data) else None
         frame = read_parquet(data, content=content)
         names, index = frame.columns, index_columns(data, content=content)
     frame = pl.DataFrame([column.alias(f"c{number}") for number, column in enumerate(frame)])
@@ -266,7 +269,7 @@ def _table(
         values["query"] = pl.Series(names).gather(np.repeat(np.arange(len(names)), rows))
     columns = schema(len(roles.features), names is not None, roles.weight is not None)
     empty = pl.repeat(None, count, eager=True)
-    frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()])
+    frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()]).rechunk()
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
     return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order)
 
@@ -308,6 +311,9 @@ def _role_values(raw: RawTable, name: str, expected: str) -> pl.Series:
 
 def _feature(raw: RawTable, name: str) -> pl.Series:
     """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped."""
+    values = raw.column(name)
+    if values.dtype == pl.Float32 and not values.has_nulls() and values.is_finite().all():
+        return values
     return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
