@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -78,7 +79,7 @@ class Reader:
         features = self.features(X, "check, ")
         qids, offsets, rows = group_rows(same_length(ids(qid, "check, qid"), len(features), "check, qid", ROWS))
         features = features if rows is None else features[rows]
-        return Batch(features, offsets, qids.to_numpy(), [None] * len(features))
+        return Batch(features, offsets, qids.to_numpy(), pl.repeat(None, len(features), dtype=pl.String, eager=True))
 
     def features(self, X: Any, part: str = "", is_new: bool = False) -> np.ndarray:
         """Return the (n, d) float32 features.
