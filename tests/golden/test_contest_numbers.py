@@ -77,5 +77,5 @@ def test_published_values_lie_in_the_intervals(numbers, dataset):
         for there in lookup(dataset, method, "ndcg@10")
         if abs(there.value - row["ndcg@10"]) > row["ndcg@10 half"]
     }
-    # The runs of RankLib's ListNet are lower than ours on every fold (results/mq2007/summary.md).
+    # The runs of RankLib's ListNet are lower than ours on every fold.
     assert outside == ({("listnet", 0.4187)} if dataset == "mq2007" else set())
