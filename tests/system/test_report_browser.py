@@ -6,12 +6,13 @@ import shutil
 import subprocess
 from html import unescape
 
+import polars as pl
 import pytest
 
 from gradrank.report.document import report as render
 from gradrank.report.plots.two_methods import difference_plot
 from gradrank.report.tables.summary import summary
-from made_results import make_results
+from made_results import METRICS, make_results, write_values
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -29,7 +30,12 @@ def seen(tmp_path_factory):
     """
     root = tmp_path_factory.mktemp("browser")
     for dataset in ("mq2007", "synthetic_net"):
-        summary(make_results(root, dataset, MODELS), MODELS, "letor4")
+        results = make_results(root, dataset, MODELS)
+        values = pl.read_parquet(results / "ranknet_linear" / "per_query.parquet")
+        write_values(
+            values.with_columns(pl.col(METRICS) / 4), results / "ranknet_linear"
+        )  # significantly worse than the best
+        summary(results, MODELS, "letor4")
     out = root / "report.html"
     render(root / "results", out, data=root / "data" / "parquet", params=root / "params.yaml")
     actions = """<script>
@@ -146,7 +152,7 @@ def test_sorting_follows_the_switch(seen):
     values = [float(row["map"]) for row in seen[0]["rows"]]
     assert seen[0]["sorted"] == "descending"
     assert values == sorted(values, reverse=True)
-    assert [row["best"] for row in seen[0]["rows"]] == [True, False, False]
+    assert [row["best"] for row in seen[0]["rows"]] == [row["model"] != "ranknet_linear" for row in seen[0]["rows"]]
 
 
 def test_filter_hides_rows_and_columns(seen):
