@@ -9,13 +9,13 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.pairs import crucial_pairs as listed_pairs
 from gradrank.studies.ranknet2005.artificial import experiments, run_experiments
 from gradrank.studies.ranknet2005.boosted import run_boosted
-from gradrank.studies.ranknet2005.net_training import Training, outputs, train_epochs, train_net
+from gradrank.studies.ranknet2005.net_training import NetTraining, outputs, train_epochs, train_net
 from gradrank.studies.ranknet2005.vectors import PARTS, Vectors, draw_vectors
 from gradrank.training.losses.ranknet import pair_cost
 from gradrank.training.solvers.stochastic import initial_layers
 
 SEED = 7
-LINEAR = Training(hidden=0)
+LINEAR = NetTraining(hidden=0)
 
 
 @pytest.fixture(scope="module")

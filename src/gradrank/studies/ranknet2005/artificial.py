@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from gradrank.base.errors import GradrankError
 from gradrank.data.sources.synthetic import Target
 from gradrank.studies.ranknet2005.boosted import run_boosted
-from gradrank.studies.ranknet2005.net_training import Training, train_net
+from gradrank.studies.ranknet2005.net_training import NetTraining, train_net
 from gradrank.studies.ranknet2005.vectors import FILE, PARTS, Terms, draw_vectors
 from gradrank.training.seeds import job_seed
 
@@ -26,7 +26,7 @@ class Experiment(NamedTuple):
     name: str
     net: str
     size: int
-    training: Training
+    training: NetTraining
     terms: Terms = "deviation"
 
 
@@ -42,23 +42,23 @@ def experiments(target: Target, sizes: Sequence[int], tie_sizes: Sequence[int]) 
     """
     for size in sizes:
         for net in NETS if target == "net" else TABLE1:
-            yield Experiment("table1", net, size, Training(NETS[net]))
-            yield Experiment("table1_by_file", net, size, Training(NETS[net], steps="file"))
+            yield Experiment("table1", net, size, NetTraining(NETS[net]))
+            yield Experiment("table1_by_file", net, size, NetTraining(NETS[net], steps="file"))
     if target == "net":
-        ten = Training(NETS["two_layer_10"], most=ZERO_EPOCHS)
+        ten = NetTraining(NETS["two_layer_10"], most=ZERO_EPOCHS)
         yield Experiment("zero_error", "two_layer_10", ZERO_SIZE, ten)
         yield Experiment("zero_error_by_file", "two_layer_10", ZERO_SIZE, ten._replace(steps="file"))
         return
     for size in tie_sizes:
         for ties in (False, True):
-            ten = Training(NETS["two_layer_10"], ties)
+            ten = NetTraining(NETS["two_layer_10"], ties)
             yield Experiment("table2", "two_layer_10", size, ten)
             yield Experiment("table2_by_variance", "two_layer_10", size, ten, "variance")
     for size in sizes:
         for net in TABLE1:
-            yield Experiment("table1_by_variance", net, size, Training(NETS[net]), "variance")
+            yield Experiment("table1_by_variance", net, size, NetTraining(NETS[net]), "variance")
         for share in LINEAR_SHARES:
-            yield Experiment(f"linear_share_{share}", "linear", size, Training(NETS["linear"]), share)
+            yield Experiment(f"linear_share_{share}", "linear", size, NetTraining(NETS["linear"]), share)
 
 
 def run_experiments(settings: Mapping[str, Any], seed: int) -> dict[str, Any]:

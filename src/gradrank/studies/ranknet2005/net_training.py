@@ -19,7 +19,7 @@ RATE, EPOCHS = 1e-3, 100  # section 5.1
 Steps = Literal["pair", "file"]
 
 
-class Training(NamedTuple):
+class NetTraining(NamedTuple):
     """How a net is trained.
 
     hidden: number of tanh units, 0 for a linear net. ties: whether pairs of equal grades count, with target
@@ -45,7 +45,7 @@ def outputs(layers: Layers, x: np.ndarray) -> np.ndarray:
     return np.tanh(x @ weights + biases) @ output if len(biases) else x @ output
 
 
-def train_epochs(train: Vectors, training: Training, seed: int) -> Iterator[Epoch]:
+def train_epochs(train: Vectors, training: NetTraining, seed: int) -> Iterator[Epoch]:
     """Train a net, and yield the result of each epoch without end.
 
     The first layer starts at zero, and each epoch takes the steps in a new random order. The rate is halved after each
@@ -88,10 +88,10 @@ def _steps_per_file(train: Vectors, ties: bool, layers: Layers) -> TotalCost:
     )
 
 
-def train_net(data: Vectors, size: int, training: Training, seed: int) -> dict[str, Any]:
+def train_net(data: Vectors, size: int, training: NetTraining, seed: int) -> dict[str, Any]:
     """Train a net on the first `size` vectors, and return its results at the epoch with the lowest validation error.
 
-    Training stops after `training.most` epochs, or earlier if no training pair is in error.
+    NetTraining stops after `training.most` epochs, or earlier if no training pair is in error.
 
     Returns a dict. `epoch` is the best epoch. `vali` and `test` are the percentages of correctly ordered pairs on the
     validation and test files at this epoch. `epochs` is the number of trained epochs. `train` is the percentage on the
