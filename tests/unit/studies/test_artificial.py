@@ -8,7 +8,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.data.pairs import crucial_pairs as listed_pairs
 from gradrank.studies.ranknet2005.artificial import experiments, run_experiments
-from gradrank.studies.ranknet2005.boosted import run_boosted
+from gradrank.studies.ranknet2005.boosted import METHODS, run_boosted, separated_pairs
 from gradrank.studies.ranknet2005.net_training import NetTraining, outputs, train_epochs, train_net
 from gradrank.studies.ranknet2005.vectors import PARTS, Vectors, draw_vectors
 from gradrank.training.losses.ranknet import pair_cost
@@ -115,9 +115,16 @@ def test_every_experiment_of_the_paper_takes_steps_per_pair():
 
 def test_boosted_scores_order_the_vectors(data):
     runs = run_boosted(data, 100)
-    assert {run["net"] for run in runs} == {"rankboost_stumps", "ranknet_stumps", "ranknet_trees"}
+    assert [run["net"] for run in runs] == list(METHODS)
     for run in runs:
         assert 60 < run["test"] < 90 and abs(run["test"] - run["vali"]) < 3 and 1 <= run["epoch"] <= 1000
+
+
+def test_separated_pairs_by_enumeration(data):
+    own = data[:150]
+    above = own.x[:, 3] > 0.4
+    assert separated_pairs(above, own) == sum(above[i] != above[j] for i, j in crucial_pairs(own.grades))
+    assert separated_pairs(np.ones(150, bool), own) == 0
 
 
 def test_part_of_a_file_is_refused():

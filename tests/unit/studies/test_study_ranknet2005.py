@@ -15,7 +15,7 @@ from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
 from gradrank.studies.common.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
-from gradrank.studies.ranknet2005.boosted import LEAVES
+from gradrank.studies.ranknet2005.boosted import METHODS as BOOSTED
 from gradrank.studies.ranknet2005.draws import over_draws
 from gradrank.studies.ranknet2005.explanations import units_in_use
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED, gap, verdict
@@ -60,7 +60,7 @@ def make_runs(folder):
     own, two = SETTINGS["artificial"], ("linear", "two_layer_5")
     nets = {"table1": (*two, "two_layer_10"), "table1_by_variance": two, "table1_by_file": two}
     nets |= {f"linear_share_{share}": ("linear",) for share in LINEAR_SHARES}
-    nets["boosted"] = ("rankboost_stumps", *LEAVES)
+    nets["boosted"] = BOOSTED
     tables = ("table2", "table2_by_variance")
     for target in ("net", "poly"):
         for draw in range(1, DRAWS + 2):
