@@ -44,6 +44,15 @@ def test_chain_is_repeated_combination_and_its_closed_form(p, n):
     assert chain(p, 0) == 0.5
 
 
+@given(st.floats(0.01, 0.99), st.integers(1, 6))
+def test_a_longer_chain_is_strictly_farther_from_one_half(p, n):
+    near, far = chain(p, n) - 0.5, chain(p, n + 1) - 0.5
+    if abs(p - 0.5) < 1e-9:
+        assert near == pytest.approx(0.0, abs=1e-8) and far == pytest.approx(0.0, abs=1e-8)
+    else:
+        assert np.sign(near) == np.sign(far) == np.sign(p - 0.5) and abs(far) > abs(near)
+
+
 @given(neighbours)
 def test_neighbours_determine_a_consistent_whole(adjacent):
     p = posteriors(np.array(adjacent))

@@ -10,10 +10,12 @@ import pytest
 from scipy.stats import t
 
 from gradrank.base.results import read_job, write_job
+from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
 from gradrank.studies.common.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
+from gradrank.studies.ranknet2005.boosted import METHODS as BOOSTED
 from gradrank.studies.ranknet2005.draws import over_draws
 from gradrank.studies.ranknet2005.explanations import units_in_use
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED, gap, verdict
@@ -27,6 +29,7 @@ from made_trainings import DATASET, PARAMS, make_trainings
 DRAWS = 4
 SETTINGS = PARAMS.study_settings("ranknet2005")
 SEEDS, FEWER = 2, {"methods": SETTINGS["fewer"]["methods"], "queries": [5], "seeds": 1}
+ON_PAPER = ("figure1", "combination")  # sections that need no training
 CHANGED = ("one_layer_slower", "two_layer_slower")
 
 
@@ -55,8 +58,9 @@ def make_runs(folder):
     """
     rng = np.random.default_rng(1)
     own, two = SETTINGS["artificial"], ("linear", "two_layer_5")
-    nets = {"table1": (*two, "two_layer_10"), "table1_by_variance": two}
+    nets = {"table1": (*two, "two_layer_10"), "table1_by_variance": two, "table1_by_file": two}
     nets |= {f"linear_share_{share}": ("linear",) for share in LINEAR_SHARES}
+    nets["boosted"] = BOOSTED
     tables = ("table2", "table2_by_variance")
     for target in ("net", "poly"):
         for draw in range(1, DRAWS + 2):
@@ -66,11 +70,13 @@ def make_runs(folder):
                 for name, size, ties in product(tables, own["tie_sizes"], (False, True))
             ]
             if target == "net":
-                runs.append(("zero_error", "two_layer_10", 1000, False))
+                runs += [(name, "two_layer_10", 1000, False) for name in ("zero_error", "zero_error_by_file")]
             made = [
                 {"experiment": experiment, "net": net, "size": size, "ties": ties, "pairs": 20 * size + draw}
                 | {"vali": 90.0, "test": float(rng.uniform(60, 99)) if draw <= DRAWS else -1e6}
                 | {"train": 100.0 if draw < 3 else 99.9, "epoch": 5, "epochs": 100 * draw}
+                | {"cost_rises": draw, "largest_cost_rise": 0.01 * draw}
+                | {"error_rises": 2 * draw, "largest_error_rise": 0.5}
                 for experiment, net, size, ties in runs
             ]
             job = {"target": target, "draw": draw, "seed": draw, "runs": made}
@@ -89,21 +95,82 @@ def test_every_number_of_the_paper_stands_beside_ours(made):
         theirs.setdefault(row["table"], []).append(round(float(number) * (100 if row["table"] == "Table 2" else 1), 6))
     nets = [row for row in tables["tables45_mq2007"].rows if row["published"] is not None]
     epochs = [row["published"] for row in tables["epochs_mq2007"].rows if row["published"] is not None]
+    data = tables["table3_mq2007"].rows
     shown = {
-        "Table 3": [row["published"] for row in tables["table3_mq2007"].rows if row["what"] == "queries"],
+        "Table 3": [row["published"] for row in data if row["what"] == "queries"],
+        "text 6.1": [row["published"] for row in data if row["what"] not in ("queries", "documents")],
         "text 6.2": [*epochs, tables["wilcoxon_mq2007"].rows[0]["p"]],
         "Table 1": [row["published"] for row in tables["table1"].rows],
         "Table 2": [row["published"] for row in tables["table2"].rows],
         "Table 4": [row["published"] for row in nets if row["split"] != "training"],
         "Table 5": [row["published"] for row in nets if row["split"] == "training"],
         "Table 6": [row["theirs"] for row in tables["table6_mq2007"].rows],
-        "text 5.1": [row["published"] for row in tables["zero_error"].rows[2:]],
+        "text 5.1": [row["published"] for row in tables["zero_error"].rows if row["published"] != 0.0],
     }
     for table, numbers in theirs.items():
         assert sorted(round(number, 6) for number in shown[table]) == sorted(numbers), table
     assert {row["published_pairs"] for row in tables["table2"].rows} >= {2060, 12250, 101858}
-    documents = [row["published"] for row in tables["table3_mq2007"].rows if row["what"] == "documents"]
-    assert documents == [384314, 2726714, 2715175]
+    assert [row["published"] for row in data if row["what"] == "documents"] == [384314, 2726714, 2715175]
+    times = [row["theirs"] for row in tables["table6_published_mq2007"].rows]
+    assert times == ["0:11", "0:23", "1:07", "5:51", "10:23", "39:52"] and not tables["table6_published_mq2007"].timed
+
+
+def test_our_sizes_are_counts_of_the_collection(made):
+    inputs, _, tables = made
+    ours = {(row["split"], row["what"]): row["ours"] for row in tables["table3_mq2007"].rows}
+    stored = StoredCollection.open(inputs.data / DATASET)
+    pairs = [len(stored.read(fold["train"]).pairs) for fold in stored.folds]
+    assert ours["training", "pairs"] == pytest.approx(np.mean(pairs))
+    x = stored.read([1]).features.astype(np.float64)
+    assert ours["all", "features"] == x.shape[1]
+    products = {(i, j) for i in range(x.shape[1]) for j in range(i, x.shape[1])}
+    assert ours["all", "features of quadratic PRank"] == x.shape[1] + len(products)
+
+
+def test_steps_are_compared_within_each_draw(made):
+    inputs, _, tables = made
+    runs = [
+        {"draw": job["draw"], "target": job["target"]} | run
+        for job in inputs.jobs()
+        if job.get("draw", DRAWS + 1) <= DRAWS
+        for run in job["runs"]
+    ]
+    tests = {
+        name: np.array([run["test"] for run in sorted(runs, key=lambda run: run["draw"]) if is_cell(run, name)])
+        for name in ("table1", "table1_by_file")
+    }
+    gaps = tests["table1"] - tests["table1_by_file"]
+    (row,) = (
+        row
+        for row in tables["table1_by_file"].rows
+        if (row["target"], row["net"], row["size"]) == ("poly", "two_layer_5", 500)
+    )
+    assert len(gaps) == DRAWS and row["difference"] == pytest.approx(gaps.mean())
+    assert row["better"] == f"{(gaps > 0).sum()} of {DRAWS}"
+    assert row["high"] - row["difference"] == pytest.approx(t.ppf(0.975, DRAWS - 1) * gaps.std(ddof=1) / np.sqrt(DRAWS))
+    assert [row["reached"] for row in tables["zero_error_by_file"].rows] == [2, 2]
+    (falls,) = (
+        row
+        for row in tables["descent"].rows
+        if (row["target"], row["net"], row["size"], row["steps"]) == ("net", "linear", 100, "pair")
+    )
+    assert falls["epochs"] == 100 * (1 + 2 + 3 + 4) and falls["largest_cost_rise"] == pytest.approx(4.0)
+    assert falls["cost_rises"] == pytest.approx(100 * 10 / (1000 - DRAWS))
+
+
+def is_cell(run, experiment):
+    """Whether a run is that of the two-layer net on 500 vectors of the polynomial."""
+    where = (run["experiment"], run["target"], run["net"], run["size"])
+    return where == (experiment, "poly", "two_layer_5", 500)
+
+
+def test_two_opposite_certain_pairs_leave_the_third_open(made):
+    _, _, tables = made
+    rows = tables["certain_pairs"].rows
+    open_chains = [row for row in rows if row["p_ik"] is None]
+    assert [(row["p_ij"], row["p_jk"]) for row in open_chains] == [(1.0, 0.0)]
+    nearly = sorted(row["p_ik"] for row in rows if row["case"].startswith("nearly"))
+    assert nearly == pytest.approx([0.0, 0.5, 1.0], abs=1e-5)
 
 
 def test_interval_by_hand():
@@ -207,4 +274,4 @@ def test_reduced_form_needs_no_data_set(made):
     inputs, _, _ = made
     settings = {"artificial": {"draws": 2}, "datasets": [], "models": []}
     sections = build(Inputs(inputs.results, inputs.data, inputs.folder, settings))
-    assert [section.id for section in sections] == ["table1", "table2", "zero_error", "figure1"]
+    assert [section.id for section in sections] == ["table1", "table2", "zero_error", "steps", "boosted", *ON_PAPER]

@@ -22,7 +22,7 @@ class Artificial(BaseModel):
 
     draws: number of random target functions of each kind (net and polynomial). sizes: numbers of training vectors in
     Table 1. tie_sizes: numbers of training vectors in Table 2; for each of them, a net is trained with and without
-    pairs of equal grades.
+    pairs of equal grades. boosted_sizes: numbers of training vectors on which RankNet's cost is boosted.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -30,6 +30,7 @@ class Artificial(BaseModel):
     draws: int = Field(ge=1, le=1000)
     sizes: tuple[Size, ...] = Field(min_length=1)
     tie_sizes: tuple[Size, ...] = ()
+    boosted_sizes: tuple[Size, ...] = ()
 
 
 class Fewer(BaseModel):
@@ -71,7 +72,7 @@ def jobs(settings: Settings) -> dict[str, Any]:
     (`mq2007-table4_prank-seed2`, ...).
     """
     artificial = settings.artificial
-    sizes = {"sizes": list(artificial.sizes), "tie_sizes": list(artificial.tie_sizes)}
+    sizes = {key: list(getattr(artificial, key)) for key in ("sizes", "tie_sizes", "boosted_sizes")}
     targets = {
         f"{target}-{draw}": {"target": target, "draw": draw} | sizes
         for draw in range(1, artificial.draws + 1)

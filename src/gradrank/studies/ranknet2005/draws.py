@@ -23,8 +23,14 @@ OVER_DRAWS = (
     Column("most", "most", ".2f"),
     Column("draws", "draws", "d"),
 )
+Run = dict[str, Any]  # one run of a job, with the keys `target` and `draw` of its job
 
-Run = dict[str, Any]
+
+def by_draw(runs: Iterable[Run], experiment: str, target: str, net: str, size: int) -> np.ndarray:
+    """Return the (draws,) percentages of correct test pairs of one net, in ascending order of the draw."""
+    where = (experiment, target, net, size)
+    chosen = [run for run in runs if (run["experiment"], run["target"], run["net"], run["size"]) == where]
+    return np.array([run["test"] for run in sorted(chosen, key=lambda run: run["draw"])])
 
 
 def over_draws(

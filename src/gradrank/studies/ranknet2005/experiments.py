@@ -11,5 +11,5 @@ from gradrank.studies.ranknet2005.trainings import train_again
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
     """Run one of the study's jobs and return its result. settings: one of the values that `jobs` returns."""
     if "target" in settings:
-        return run_experiments(settings["target"], settings["draw"], settings["sizes"], settings["tie_sizes"], seed)
+        return run_experiments(settings, seed)
     return train_again(settings, data, seed)

@@ -15,7 +15,7 @@ from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.order import GAP, gap
 from gradrank.studies.ranknet2005.trainings import Training, jobs_on, training_of_job
-from gradrank.studies.ranknet2005.web_search import METHODS, PARTS
+from gradrank.studies.ranknet2005.web_search import METHODS, PARTS, quadratic_features
 from gradrank.training.nets.net import Net, affine, standardised
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.registry import get_model
@@ -37,9 +37,10 @@ def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[
             "can be lost in training or in the data: so both nets were trained with other steps, the two-layer net "
             "longer, and the table of hidden units says how much of what it learns is more than a linear form. "
             f"{_in_short(nets)}",
-            "Quadratic PRank has a weight a product of two features: of the paper's 569 (from memory of its text) "
-            "162,165 for 384,314 training documents. Of few features the products are few, too: the same methods on "
-            f"fewer training queries show what becomes of the order where weights are many. {_smallest(fewer)}",
+            "Quadratic PRank has a weight per feature and per product of two features. The paper has 569 features, so "
+            f"{quadratic_features(569):,} weights for 384,314 training documents. Few features have few products, so "
+            "the same methods on fewer training queries show the order where there are many weights per document. "
+            f"{_smallest(fewer)}",
         ],
         [table for table in (nets, _units(inputs, dataset), fewer) if table.rows],
     )
@@ -229,7 +230,7 @@ def _weights(inputs: Inputs, dataset: str, features: int, pair: Sequence[str]) -
     The larger method is quadratic PRank or the two-layer net.
     """
     if "table4_quad_prank" in pair:
-        return features * (features + 3) // 2
+        return quadratic_features(features)
     return inputs.params(dataset, NETS[1])["hidden"] * (features + 2)
 
 

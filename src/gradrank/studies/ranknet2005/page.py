@@ -1,9 +1,12 @@
 """The page of the study: the artificial data, Figure 1, and the comparison of the methods on each data set."""
 
 from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.studies.ranknet2005.boosted_table import boosting
+from gradrank.studies.ranknet2005.combination import combination
 from gradrank.studies.ranknet2005.explanations import explanations
 from gradrank.studies.ranknet2005.figure1 import figure1
 from gradrank.studies.ranknet2005.order import order
+from gradrank.studies.ranknet2005.steps import steps
 from gradrank.studies.ranknet2005.table1 import training_sizes
 from gradrank.studies.ranknet2005.table2 import ties, zero_error
 from gradrank.studies.ranknet2005.trainings import trainings
@@ -18,7 +21,8 @@ def build(inputs: Inputs) -> list[PageSection]:
     target_jobs = (job for job in inputs.jobs() if "target" in job)
     runs = [{"target": job["target"], "draw": job["draw"]} | run for job in target_jobs for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]
-    sections = [training_sizes(runs), ties(runs), zero_error(runs), figure1()]
+    sections = [training_sizes(runs), ties(runs), zero_error(runs), steps(runs), *boosting(runs)]
+    sections += [figure1(), combination()]
     for dataset in inputs.datasets:
         methods = trainings(inputs, dataset)
         sections.append(web_search(inputs, dataset, methods))
