@@ -102,9 +102,10 @@ def _logistic_trees(train: Vectors, held_out: np.ndarray) -> Iterator[np.ndarray
 
     The second derivatives are those at equal scores, which are upper bounds of the second derivatives at any scores.
     """
-    settings = lightgbm_settings(BoostingParams(num_leaves=LEAVES, learning_rate=RATE, min_data_in_leaf=LEAF), 0)
-    no_grades = np.zeros(len(held_out), np.int32)
     collection = _collection(train)
+    params = BoostingParams(num_leaves=LEAVES, learning_rate=RATE, min_data_in_leaf=LEAF)
+    settings = lightgbm_settings(params, collection, seed=0)
+    no_grades = np.zeros(len(held_out), np.int32)
     unseen = Collection(held_out, no_grades, np.array([0, len(held_out)]), np.array([0]))
     booster = create_booster(collection, unseen, train.grades, settings | {"objective": "none"})
     curvature = ranknet_curvature(train.grades, train.offsets)
