@@ -107,8 +107,9 @@ def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
         lengthen_docstrings(path)
         add_comments(path)
     reformat(rerun.root / "src")
+    add_comments(rerun.root / "params.yaml")
     assert len(sources) > 100
-    assert set(rerun.plan().values()) <= {"report", "track"}, "only these outputs contain docstrings"
+    assert set(rerun.plan().values()) <= {"report", "track"}, "only these outputs contain docstrings and params.yaml"
     rerun.gradrank("verify")
 
 

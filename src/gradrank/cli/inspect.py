@@ -77,6 +77,19 @@ def models(
     list_models(name)
 
 
+@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank schema"))
+def schema() -> None:
+    """Print the JSON Schema of params.yaml, with which editors complete keys and mark faults.
+
+    The schema has the parameters of all models, including those of your files in models/.
+    """
+    import json
+
+    from gradrank.config.params_schema import params_schema
+
+    typer.echo(json.dumps(params_schema(), indent=1, ensure_ascii=False))
+
+
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank datasets"))
 def datasets() -> None:
     """List the data sets of the catalogue: size, licence, and how to get each."""

@@ -26,6 +26,7 @@ FILES = {  # key: path in the project folder; value: path in PROJECT
     "profiles/default/config.yaml": "profiles/default/config.yaml",
     "workflow/profiles/slurm/config.yaml": "workflow/profiles/slurm/config.yaml",
     "workflow/dvc-run.sh": "workflow/dvc-run.sh",
+    "workflow/schemas/params.schema.json": "workflow/schemas/params.schema.json",
 }
 
 
