@@ -36,6 +36,7 @@ lint: $(READY)
 	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
 	.venv/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	.venv/bin/check-jsonschema --schemafile workflow/schemas/params.schema.json params.yaml
 
 format: $(READY)
 	.venv/bin/ruff format .

@@ -59,7 +59,8 @@ def test_a_job_is_limited_in_time_and_its_steps_are_pinned(name, job):
 def test_a_needed_job_exists():
     for path in WORKFLOWS:
         jobs_of_file = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
-        assert {job["needs"] for job in jobs_of_file.values() if "needs" in job} <= set(jobs_of_file)
+        for needs in (job.get("needs", []) for job in jobs_of_file.values()):
+            assert {needs} <= set(jobs_of_file) if isinstance(needs, str) else set(needs) <= set(jobs_of_file)
 
 
 @pytest.mark.parametrize("command", commands())
@@ -127,6 +128,6 @@ def test_the_editor_has_the_line_lengths_of_the_formatters():
 
 
 def test_the_tested_versions_of_python_are_those_of_the_package():
-    test = dict(jobs())["tests.yml:test"]
     declared = re.findall(r"Python :: (\d\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
-    assert test["strategy"]["matrix"]["python-version"] == declared
+    for name in ("tests.yml:test", "release.yml:installed"):
+        assert dict(jobs())[name]["strategy"]["matrix"]["python-version"] == declared

@@ -34,7 +34,7 @@ class _FileSchema(GenerateJsonSchema):
         return False
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """Return the schema of a value that a function of ours converts first.
+        """Return the schema of a value that a validator converts first.
 
         The column names of data may be numbers, and a list with one element may be written as this element.
         """

@@ -203,7 +203,7 @@ def test_values_that_the_schema_rejects_are_rejected_by_the_classes():
     shipped, rejected = with_few_variants(), 0
     for path in mappings(shipped):
         if path == ("datasets",):
-            continue  # settings that are no mapping
+            continue  # settings that are not a mapping
         for number, key in enumerate(at(shipped, path)):
             for wrong in WRONG[number % 2 :: 2]:
                 values = copy.deepcopy(shipped)
