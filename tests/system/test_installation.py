@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 import notebook_cells
-from environments import UV, Environment, InstallError, copy_sources, locked_versions
+from environments import OFFLINE, UV, Environment, InstallError, copy_sources, locked_versions
 from gradrank.base.files import read_json
 from notebook_cells import NOTEBOOKS, copy_notebooks
 
 MEGABYTES = 700  # largest size of the installation without extras
 OPTIONAL = {"catboost", "dvc", "mlflow", "onnx", "onnxruntime", "pandas", "pyarrow", "snakemake", "sqlalchemy", "torch"}
 OPTIONAL |= {"xgboost-cpu"}
-OFFLINE = ("dns error", "error sending request", "Failed to fetch", "network", "not found in the package registry")
 
 pytestmark = pytest.mark.skipif(not UV.exists(), reason="needs uv, which requirements.lock has")
 

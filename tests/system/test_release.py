@@ -1,4 +1,4 @@
-"""The sdist and the wheel of a release: they are complete, their metadata are valid, and the wheel works. Two minutes.
+"""The sdist and the wheel of a release: they are complete, their metadata are valid, and the wheel works. Four minutes.
 
 The packages are built as .github/workflows/release.yml builds them, and the wheel is installed in a fresh environment
 with the versions of requirements.lock.
@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from environments import ROOT, UV, Environment, InstallError, copy_sources, locked_versions
+from environments import OFFLINE, ROOT, UV, Environment, InstallError, copy_sources, locked_versions
 from gradrank import __version__
-from test_installation import OFFLINE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("gradrank", "snakemake_logger_plugin_gradrank")

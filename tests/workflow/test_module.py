@@ -1,8 +1,11 @@
-"""The workflow as a module of another one, its rules under a prefix, as docs/changes.md shows it."""
+"""The workflow as a module of another one, as docs/changes.md shows it and as `snakedeploy deploy-workflow` writes it."""
 
 import re
+import shutil
 
-from project import ROOT, trained
+import yaml
+
+from project import ROOT, Project, trained
 
 PAGE = (ROOT / "docs/changes.md").read_text(encoding="utf-8")
 OTHER = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
@@ -18,3 +21,32 @@ def test_the_rules_run_under_other_names_in_another_workflow(project):
     assert {f"results/synthetic_poly/single_feature/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
     assert {rule for rule in plan.values() if not rule.startswith("ltr_")} == set()
     assert not [path for path in plan if "synthetic_net" in path] and trained(plan) == set()
+
+
+def test_the_workflow_that_snakedeploy_deploys_plans_the_run(tmp_path):
+    """Write the folder config/ and workflow/Snakefile as snakedeploy does, and follow config/README.md."""
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/Snakefile").write_text(
+        'configfile: "config/config.yaml"\n\n'
+        f"module gradrank:\n    snakefile: {str(ROOT / 'workflow/Snakefile')!r}\n    config: config\n\n"
+        "use rule * from gradrank\n"
+    )
+    (tmp_path / "params.yaml").symlink_to("config/config.yaml")
+    settings = yaml.safe_load((tmp_path / "config/config.yaml").read_text())
+    plan = Project(tmp_path, {"PYTHONPATH": str(ROOT / "src")}).plan()
+    expected = {f"synthetic_net/{model}/fold{fold}" for model in settings["run"]["models"] for fold in range(1, 6)}
+    assert trained(plan) == expected and "results/report.html" in plan
+
+
+def test_the_catalogue_finds_what_it_asks_for():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage.keys() == {"mandatory-flags", "software-stack-deployment", "report"}
+    deployment = usage["software-stack-deployment"]
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    assert deployment["conda"] == ("conda:" in rules) and usage["report"] == ("report(" in rules)
+    assert deployment["apptainer"] == deployment["apptainer+conda"] == ("container:" in rules)
+    assert (ROOT / "config/README.md").is_file() and (ROOT / "workflow/Snakefile").is_file()
+    assert (ROOT / "config/config.yaml").read_text() == (ROOT / "params.yaml").read_text()
+    readme = (ROOT / "README.md").read_text().lower()
+    assert "snakemake" in readme and "workflow" in readme
