@@ -1,4 +1,4 @@
-"""The workflow as a module of another one, as docs/changes.md shows it and as `snakedeploy deploy-workflow` writes it."""
+"""The workflow as a module of another one, as docs/changes.md shows it and as `snakedeploy` deploys it."""
 
 import re
 import shutil
