@@ -69,8 +69,11 @@ def scan_letor(
     missing
         The replacement of `NULL`: the `least` value or the `mean` of the feature in the query, `zero`, or NaN (`keep`).
 
-    Raises GradrankError, with file and line, if a file is missing or malformed. Errors for missing files and for the
-    first row are raised by this call, and other errors when the frame is collected.
+    Raises
+    ------
+    GradrankError
+        With file and line, if a file is missing or malformed. Errors for missing files and for the first row are raised
+        by this call, and other errors when the frame is collected.
 
     Examples
     --------
