@@ -50,10 +50,10 @@ class Entry:
 class Board:
     """A table of the leaderboard, best method first.
 
-    metrics: the metrics of the columns. tests: see `paired_tests`; a further item is 1 if the first method of the pair is
-    better by the decision rule, -1 if it is worse, and 0 otherwise, with Holm's correction for all pairs. decisions: the
-    same number per metric and method for the difference from the baseline, with Holm's correction for the methods only,
-    because the baseline was chosen before the results. The outer keys are metrics.
+    metrics: the metrics of the columns. tests: see `paired_tests`; a further item is 1 if the first method of the pair
+    is better by the decision rule, -1 if it is worse, and 0 otherwise, with Holm's correction for all pairs. decisions:
+    the same number per metric and method for the difference from the baseline, with Holm's correction for the methods
+    only, because the baseline was chosen before the results. The outer keys are metrics.
     """
 
     dataset: str
@@ -77,7 +77,13 @@ class Board:
     def data(self) -> dict[str, Any]:
         """Return the data for the script of the page."""
         names = [entry.method for entry in self.entries]
-        return {"models": names, "baseline": self.baseline, "tests": self.tests, "decisions": self.decisions, "marks": MARKS}
+        return {
+            "models": names,
+            "baseline": self.baseline,
+            "tests": self.tests,
+            "decisions": self.decisions,
+            "marks": MARKS,
+        }
 
 
 def boards(folder: Path, params: Mapping[str, Any]) -> Iterator[Board]:
@@ -133,7 +139,13 @@ def _contest_pair(row: Mapping[str, Any]) -> Row:
 
 
 def _board(
-    name: str, convention: str, protocol: str, baseline: str, rows: Sequence[Row], pairs: Sequence[Row], declared: Sequence[Row]
+    name: str,
+    convention: str,
+    protocol: str,
+    baseline: str,
+    rows: Sequence[Row],
+    pairs: Sequence[Row],
+    declared: Sequence[Row],
 ) -> Board:
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     by_metric = {metric: {row["model"]: row for row in rows if row["metric"] == metric} for metric in metrics}

@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -20,7 +19,7 @@ PROJECT = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTIN
 
 
 class GeneratedPage(NamedTuple):
-    """A page that is no file of docs/. origin: path in the repository to which its links are relative, if there is one."""
+    """A page of the site. origin: path in the repository to which its links are relative; empty if it has no links."""
 
     uri: str
     text: str
@@ -40,10 +39,14 @@ def generated_pages() -> Iterator[GeneratedPage]:
 
 def copied_pages() -> Iterator[GeneratedPage]:
     """Yield the pages of the root folder and of results/."""
-    results = {f"results/{path.parent.name}/summary.md": f"results/{path.parent.name}.md"
-               for path in sorted((ROOT / "results").glob("*/summary.md"))}
-    studies = {f"results/studies/{path.parent.name}/page.md": f"studies/{path.parent.name}.md"
-               for path in sorted((ROOT / "results/studies").glob("*/page.md"))}
+    results = {
+        f"results/{path.parent.name}/summary.md": f"results/{path.parent.name}.md"
+        for path in sorted((ROOT / "results").glob("*/summary.md"))
+    }
+    studies = {
+        f"results/studies/{path.parent.name}/page.md": f"studies/{path.parent.name}.md"
+        for path in sorted((ROOT / "results/studies").glob("*/page.md"))
+    }
     for origin, uri in (PROJECT | results | studies).items():
         yield GeneratedPage(uri, (ROOT / origin).read_text(encoding="utf-8"), origin)
 
@@ -62,7 +65,7 @@ def api_page() -> str:
     """Return the page of the public functions and classes, which mkdocstrings fills."""
     names = [name for name in gradrank.__all__ if not name.startswith("_")]
     blocks = [f"::: gradrank.{name}" for name in sorted(names, key=lambda name: (name != "Ranker", name))]
-    intro = "Everything that `import gradrank` offers. [gradrank in Python](../python.md) describes how the parts belong together."
+    intro = "All public functions and classes. [gradrank in Python](../python.md) shows how to use them together."
     return "\n\n".join(["# Python API", intro, *blocks])
 
 

@@ -36,7 +36,14 @@ def _index(boards: Sequence[Board]) -> str:
         mean, half, _ = best.cells[board.headline]
         value = f"{metric_label(board.headline)} {number(mean)} ± {number(half)}"
         link = f"[{board.title}]({board.dataset}.md#{board.id})"
-        cells = [link, PROTOCOLS[board.protocol], f"`{board.convention}`", str(len(board.entries)), f"`{best.method}`", value]
+        cells = [
+            link,
+            PROTOCOLS[board.protocol],
+            f"`{board.convention}`",
+            str(len(board.entries)),
+            f"`{best.method}`",
+            value,
+        ]
         rows.append(cells)
     table = pipe_table(["data set", "protocol", "convention", "methods", "highest mean", "value"], rows)
     return (HERE / "leaderboard.md").read_text(encoding="utf-8").replace("TABLE", table)
@@ -46,6 +53,8 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(metric=metric_label, number=number, json=lambda value: json.dumps(value, separators=(",", ":")))
+    environment.filters.update(
+        metric=metric_label, number=number, json=lambda value: json.dumps(value, separators=(",", ":"))
+    )
     environment.globals.update(BOLD=BOLD, RULE=RULE, PROTOCOLS=PROTOCOLS, CONVENTIONS=CONVENTIONS)
     return environment

@@ -1,6 +1,6 @@
-"""One page per method: parameters with their sources, source code, publications, and the commands that reproduce its results."""
+"""One page per method: parameters, source code, publications, and the commands that reproduce its results."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -24,7 +24,10 @@ def method_pages(boards: Sequence[Board]) -> dict[str, str]:
 def _index(table: pl.DataFrame) -> str:
     sections = ["# Methods", "All methods by family and year. `gradrank models` prints the same list."]
     for (family,), members in table.group_by("family", maintain_order=True):
-        rows = [[f"[`{row['name']}`]({row['name']}.md)", str(row["year"] or ""), row["summary"]] for row in members.to_dicts()]
+        rows = [
+            [f"[`{row['name']}`]({row['name']}.md)", str(row["year"] or ""), row["summary"]]
+            for row in members.to_dicts()
+        ]
         sections += [f"## {str(family).capitalize()}", pipe_table(["method", "year", "what it is"], rows)]
     return "\n\n".join(sections) + "\n"
 
@@ -63,12 +66,17 @@ def _results(name: str, boards: Iterable[Board]) -> list[str]:
     found = [board for board in boards if any(entry.method == name for entry in board.entries)]
     if not found:
         return ["There are no committed results of this method. To train it, name it in `run.models` of `params.yaml`."]
-    commands = {f"[{board.title}](../leaderboard/{board.dataset}.md#{board.id})": _command(name, board) for board in found}
-    lines = [f"{link}, {board.protocol}:\n\n~~~sh\n{command}\n~~~" for (link, command), board in zip(commands.items(), found, strict=True)]
+    commands = {
+        f"[{board.title}](../leaderboard/{board.dataset}.md#{board.id})": _command(name, board) for board in found
+    }
+    lines = [
+        f"{link}, {board.protocol}:\n\n~~~sh\n{command}\n~~~"
+        for (link, command), board in zip(commands.items(), found, strict=True)
+    ]
     return ["Run these commands in a checkout. [Data sets](../datasets.md) says how to get the data.", *lines]
 
 
 def _command(name: str, board: Board) -> str:
     if board.protocol == "contest":
         return "snakemake contest --cores 2"
-    return f"snakemake {board.dataset} --cores 2 --config 'run={{\"models\": [\"{name}\"]}}'"
+    return f'snakemake {board.dataset} --cores 2 --config \'run={{"models": ["{name}"]}}\''

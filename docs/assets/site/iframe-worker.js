@@ -3,22 +3,27 @@
 // frame, which loads the script of the worker and exchanges the same messages.
 if (location.protocol === "file:")
   window.Worker = class extends EventTarget {
+    onmessage = null;
+
     constructor(address) {
       super();
-      const frame = document.createElement("iframe");
-      frame.hidden = true;
-      document.body.append(frame);
-      this.ready = new Promise((resolve) => {
-        const inner = frame.contentWindow;
-        inner.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
-        const script = inner.document.createElement("script");
-        script.src = address;
-        script.addEventListener("load", () => resolve(inner));
-        inner.document.body.append(script);
-      });
+      this.addEventListener("message", (event) => this.onmessage?.(event));
+      this.frame = document.createElement("iframe");
+      this.frame.hidden = true;
+      document.body.append(this.frame);
+      const inner = this.frame.contentWindow;
+      inner.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      const script = inner.document.createElement("script");
+      script.src = address;
+      this.loaded = new Promise((resolve) => script.addEventListener("load", () => resolve(inner)));
+      inner.document.body.append(script);
     }
 
     postMessage(data) {
-      this.ready.then((inner) => inner.dispatchEvent(new MessageEvent("message", { data })));
+      this.loaded.then((inner) => inner.dispatchEvent(new MessageEvent("message", { data })));
+    }
+
+    terminate() {
+      this.frame.remove();
     }
   };
