@@ -1,4 +1,4 @@
-"""Chromium, driven through its DevTools protocol (https://chromedevtools.github.io/devtools-protocol) over two pipes."""
+"""Chromium, driven through the DevTools protocol (https://chromedevtools.github.io/devtools-protocol) over pipes."""
 
 import base64
 import json
