@@ -6,24 +6,27 @@ folds (results/<dataset>/summary.json and queries.parquet). The protocol `contes
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradrank.base.files import read_json
 from gradrank.base.numbers import is_missing
 from gradrank.base.results import Results
+from gradrank.base.stamps import read_stamp
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.model_families import OTHERS, year
+from gradrank.evaluation.per_query import read_compact
 from gradrank.evaluation.primary import baseline_of, primary_convention
 from gradrank.evaluation.significance.decision import decide_row
+from gradrank.provenance.submissions import STAMP
 from gradrank.report.committed_results import committed_values, mean_rows
 from gradrank.report.plots.two_methods import paired_tests
 from gradrank.report.readme import JUDGED, contest_best, contest_differences
 from gradrank.report.standings import families
 from gradrank.report.tables.baseline import MARKS, baseline_rows
 from gradrank.report.tables.bold import in_bold
-from gradrank.report.tables.dataset_values import headline_metric
+from gradrank.report.tables.dataset_values import DatasetValues, headline_metric
 from gradrank.report.tables.numbers import descending
 from gradrank.report.tables.table import Row
 from gradrank.training.registry import models
@@ -33,17 +36,17 @@ SIGNS = {"better": 1, "worse": -1, "no evidence": 0}
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of a board. cells: mean, half the 95% interval and whether the mean is bold, per metric."""
+    """A row of a board.
+
+    page: address of the page of the method without its suffix, relative to the leaderboard. cells: mean, half the 95%
+    interval and whether the mean is bold, per metric.
+    """
 
     method: str
     family: str
     year: str
+    page: str
     cells: Mapping[str, tuple[float | None, float | None, bool]]
-
-    @property
-    def page(self) -> str:
-        """Address of the page of the method without its suffix, relative to the leaderboard."""
-        return f"../methods/{self.method}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,23 @@ class Board:
         }
 
 
-def boards(folder: Path, params: Mapping[str, Any]) -> Iterator[Board]:
+class Submission(NamedTuple):
+    """A submission in submissions/<dataset>/<method>/. about: content of submission.json."""
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @property
+    def uri(self) -> str:
+        return f"submissions/{self.about['dataset']}/{self.about['method']}"
+
+
+def read_submissions(folder: Path) -> list[Submission]:
+    """Return the submissions below a folder, sorted by data set and method."""
+    return [Submission(stamp.parent, read_stamp(stamp)) for stamp in sorted(folder.glob(f"*/*/{STAMP}"))]
+
+
+def boards(folder: Path, params: Mapping[str, Any], submissions: Sequence[Submission] = ()) -> Iterator[Board]:
     """Yield the boards of all data sets with a summary. Artificial data come last.
 
     folder: the results root. params: content of params.yaml.
@@ -96,21 +115,46 @@ def boards(folder: Path, params: Mapping[str, Any]) -> Iterator[Board]:
     numbers = read_json(contest) if contest.is_file() else {}
     names = [dataset.name for dataset in root.datasets() if dataset.summarised]
     for name in sorted(names, key=lambda name: (_is_artificial(name), name not in ("mq2007", "ohsumed"), name)):
-        yield run_board(root, name, params)
+        yield run_board(root, name, params, [each for each in submissions if each.about["dataset"] == name])
         if f"results_{name}" in numbers:
             yield contest_board(numbers, name, params)
 
 
-def run_board(root: Results, name: str, params: Mapping[str, Any]) -> Board:
-    """Return the board of the run with one setting per method."""
+def run_board(root: Results, name: str, params: Mapping[str, Any], submissions: Sequence[Submission] = ()) -> Board:
+    """Return the board of the run with one setting per method, and of the submissions for this data set."""
     dataset, baseline = root.dataset(name), baseline_of(params)
     summary = read_json(dataset.summary_path)
     values = committed_values(dataset, summary, primary_convention(params, name, None), baseline)
     if not values.values:
         raise ValueError(f"{dataset.queries_path}: not the values of {dataset.summary_path}. Fix: run `make versions`")
+    for each in submissions:
+        values, summary = _with_submission(each, values, summary)
     declared = [row for row in baseline_rows(values) if row["baseline"] == baseline and row["decision"]]
     rows = list(mean_rows(summary, values))
-    return _board(name, values.primary, "run", baseline, rows, values.pairs, declared)
+    board = _board(name, values.primary, "run", baseline, rows, values.pairs, declared)
+    about = {each.about["method"]: each for each in submissions}
+    return replace(board, entries=[_described(entry, about.get(entry.method)) for entry in board.entries])
+
+
+def _with_submission(
+    submission: Submission, values: DatasetValues, summary: Mapping[str, Any]
+) -> tuple[DatasetValues, Mapping[str, Any]]:
+    """Return the values and the means of a data set with those of a submission."""
+    method, convention = submission.about["method"], values.primary
+    own = read_compact(submission.folder / "queries.parquet")[1][method].reordered_like(values.first)
+    if method in summary or submission.about["convention"] != convention or not own.same_queries(values.first):
+        raise ValueError(f"{submission.folder}: not for these results. Fix: `gradrank verify` says what differs")
+    means = {metric: round(own.mean(metric), 4) for metric in own.values}
+    return replace(values, values={**values.values, method: {convention: own}}), {**summary, method: means}
+
+
+def _described(entry: Entry, submission: Submission | None) -> Entry:
+    """Return an entry with the year and the page of its submission, if it is one."""
+    if submission is None:
+        return entry
+    return replace(
+        entry, family="submissions", year=str(submission.about.get("year") or ""), page=f"../{submission.uri}"
+    )
 
 
 def contest_board(numbers: Mapping[str, Any], name: str, params: Mapping[str, Any]) -> Board:
@@ -175,7 +219,7 @@ def _entry(model: str, by_metric: Mapping[str, Mapping[str, Row]], bold: Mapping
         mean, half = row.get("mean"), row.get("half_width")
         cells[metric] = mean, None if half is None or is_missing(half) else half, model in bold[metric]
     cls = models().get(model)
-    return Entry(model, families().get(model, OTHERS), year(cls) if cls else "", cells)
+    return Entry(model, families().get(model, OTHERS), year(cls) if cls else "", f"../methods/{model}", cells)
 
 
 def _tests(pairs: Sequence[Row], ordered: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import yaml
 
 import gradrank
-from boards import boards
+from boards import boards, read_submissions
 from leaderboard import leaderboard_pages
-from method_pages import method_pages
+from method_pages import method_pages, submission_page
 from page_links import ROOT
 
 NOTEBOOKS = ROOT / "build/notebooks"
@@ -32,8 +32,11 @@ def generated_pages() -> Iterator[GeneratedPage]:
     yield from notebook_pages()
     yield GeneratedPage("reference/api.md", api_page())
     yield GeneratedPage("reference/commands.md", commands_page())
-    shown = list(boards(ROOT / "results", yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))))
-    for uri, text in (leaderboard_pages(shown) | method_pages(shown)).items():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    submissions = read_submissions(ROOT / "submissions")
+    shown = list(boards(ROOT / "results", params, submissions))
+    submitted = {f"{each.uri}.md": submission_page(each) for each in submissions}
+    for uri, text in (leaderboard_pages(shown) | method_pages(shown) | submitted).items():
         yield GeneratedPage(uri, text, f"docs/{uri}")
 
 

@@ -1,12 +1,13 @@
 """One page per method: parameters, source code, publications, and the commands that reproduce its results."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 import gradrank
-from boards import Board
+from boards import Board, Submission
 from gradrank.base.text_tables import pipe_table
 from gradrank.config.code_digest import PACKAGE
 from gradrank.evaluation.literature.references import named
@@ -41,6 +42,27 @@ def _page(cls: type[Model], boards: Iterable[Board]) -> str:
     sections += ["## BibTeX { #bibtex }", text]
     sections += ["## Reproduce { #reproduce }", *_results(cls.name, boards)]
     return "\n\n".join(sections) + "\n"
+
+
+def submission_page(submission: Submission) -> str:
+    """Return the page of a submission, with the anchors of a method's page."""
+    about, folder = submission.about, submission.folder.relative_to(ROOT).as_posix()
+    publication = submission.folder / "publication.bib"
+    bibtex = publication.read_text(encoding="utf-8").strip() if publication.is_file() else ""
+    sections = [
+        f"# {about['method']}",
+        about["summary"],
+        f"Submitted by {about['authors']} ([{folder}](../../../{folder})).",
+    ]
+    sections += ["## Parameters { #parameters }", f"~~~json\n{json.dumps(about['params'], indent=2)}\n~~~"]
+    sections += [f"Selection of the settings: {about['selection']}."]
+    sources = [path.relative_to(ROOT).as_posix() for path in sorted(submission.folder.rglob("*.py"))]
+    code = [f"[`{path}`](../../../{path})" for path in sources] or ["The scores of another program were imported."]
+    sections += ["## Source code { #source }", *code]
+    sections += ["## BibTeX { #bibtex }", f"~~~bibtex\n{bibtex}\n~~~" if bibtex else "The method is not published."]
+    command = "This command computes the values again from the submitted scores:"
+    sections += ["## Reproduce { #reproduce }", command, "~~~sh\ngradrank verify\n~~~"]
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _parameters(name: str) -> str:

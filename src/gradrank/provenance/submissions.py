@@ -77,8 +77,8 @@ def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any]
     folds = measured_folds(method)
     if not method.evaluated or not folds:
         raise GradrankError(
-            f"{method.folder}: not evaluated. Fix: run `snakemake --cores 2 {method.dataset}`, or name score files with "
-            "--scores"
+            f"{method.folder}: not evaluated. Fix: run `snakemake --cores 2 {method.dataset}`, or name score files "
+            "with --scores"
         )
     method.check()
     for fold in folds:
