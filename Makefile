@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: reproduce run test test-system lint format bench readme lock versions
+.PHONY: docs reproduce run test test-system lint format bench readme lock versions
 # Without --force, `dvc commit` adds only files to DVC's cache that match dvc.lock.
 reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
@@ -20,6 +20,15 @@ test: $(READY)
 # reason, if its program is not installed.
 test-system: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile tests/system
+
+# The documentation site in build/site, with executed notebooks. Only pip needs a network.
+DOCS := .venv/.docs
+docs: $(DOCS)
+	.venv/bin/python tools/documentation/build.py
+
+$(DOCS): $(READY) pyproject.toml
+	$(INSTALL) --editable '.[docs]'
+	touch $@
 
 lint: $(READY)
 	.venv/bin/ruff check .

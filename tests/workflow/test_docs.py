@@ -1,7 +1,6 @@
 """Run the commands of the documentation, and compare what they print with the text below them."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -9,24 +8,32 @@ from pathlib import Path
 
 import pytest
 
+from documentation_blocks import COMMANDS, run_blocks
 from project import ROOT, Project
 
-BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMITTED = ("mq2007", "ohsumed", "synthetic_net")
 
 
-@pytest.mark.parametrize("page", ["contest", "conventions", "diff", "explain", "models", "tutorial"])
+def write_my_data(path: Path) -> None:
+    """Write a table of the user with three queries or more per fold."""
+    rows = [f"{query},{document % 3},{document / 10}" for query in range(12) for document in range(5)]
+    path.write_text("\n".join(["qid,label,f1", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("page", COMMANDS)
 def test_the_commands_of_a_page_work_and_print_the_text_below_them(page, tmp_path):
     project = Project.copy(tmp_path)
-    for name in ("mq2007", "ohsumed"):  # results that are in git
+    write_my_data(tmp_path / "my_data.csv")
+    for name in COMMITTED:
         shutil.copytree(ROOT / "results" / name, tmp_path / "results" / name)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = project.env() | {"PATH": path}
     done, runs = None, 0
-    for kind, text in BLOCK.findall((ROOT / f"docs/{page}.md").read_text(encoding="utf-8")):
-        if kind == "text":
-            assert done.stdout == text
+    for block in run_blocks(f"docs/{page}.md", "sh", "text"):
+        if block.language == "text":
+            assert done.stdout == block.text
         else:
-            command = ["bash", "-euc", text]
+            command = ["bash", "-euc", block.text]
             done = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True)
             assert done.returncode == 0, done.stdout + done.stderr
             runs += 1

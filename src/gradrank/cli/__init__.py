@@ -1,7 +1,7 @@
 """The command line.
 
-The commands are in use.py, export_model.py, inspect.py, table.py, stages.py, report_stages.py and contest.py, grouped
-by purpose. Each imports the modules that it needs when it runs, so that `gradrank --help` is fast.
+The commands are in use.py, export_model.py, submit.py, inspect.py, table.py, stages.py, report_stages.py and
+contest.py, grouped by purpose. Each imports the modules that it needs when it runs, so that `gradrank --help` is fast.
 """
 
 import atexit
@@ -15,7 +15,7 @@ from gradrank import __version__
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import use_own_models
 from gradrank.base.processor import pin
-from gradrank.cli import contest, export_model, inspect, report_stages, stages, table, use
+from gradrank.cli import contest, export_model, inspect, report_stages, stages, submit, table, use
 from gradrank.cli.former_commands import CommandGroup
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (use, export_model, inspect, table, stages, report_stages, contest):
+for group in (use, export_model, submit, inspect, table, stages, report_stages, contest):
     app.add_typer(group.commands)  # without a name, so its commands are called `gradrank COMMAND`
 
 

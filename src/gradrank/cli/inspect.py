@@ -139,12 +139,13 @@ def verify(
         typer.Option("--repair", help="Remove files that do not match their stamp, and partial files of killed jobs."),
     ] = False,
 ) -> None:
-    """Check that data and results belong to this checkout: files, parameters, code and versions.
+    """Check that data and results belong to this checkout: files, parameters, code and versions. Check submissions.
 
     The exit code is 1 if anything differs.
     """
     from gradrank.provenance.audit import audit, stamps
     from gradrank.provenance.audit import repair as run_repair
+    from gradrank.provenance.submissions import SUBMISSIONS, check_submissions
     from gradrank.provenance.verify import verify as run
 
     if repair:
@@ -153,7 +154,7 @@ def verify(
             typer.echo(f"removed {path}")
         typer.echo("Next: run Snakemake again. It makes the removed files again.")
         return
-    checks = list(run(run_settings(params), results, data))
+    checks = [*run(run_settings(params), results, data), *check_submissions(SUBMISSIONS, results, data / "parquet")]
     for check in checks:
         typer.echo(f"{ {True: 'ok', False: 'DIFFERS', None: 'note'}[check.ok]:8} {check.text}")
     failed = [check for check in checks if check.ok is False]

@@ -33,19 +33,26 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, ba
     The means are those of summary.json. If queries.parquet is missing or belongs to other means, there are no
     intervals, no published values and no tests.
     """
-    measured, values = read_compact(dataset.queries_path) if dataset.queries_path.is_file() else ("", {})
-    if _belong_together(values, summary):
-        convention = measured
-    else:
-        values = {}
-    by_convention = {model: {convention: of} for model, of in values.items()}
-    measures = DatasetValues(dataset.name, convention, by_convention, baseline=baseline)
-    tables = {"main": list(_main(summary, measures)), "folds": [], "published": []}
-    if values:
-        tables["folds"] = list(_folds(values, convention))
+    measures = committed_values(dataset, summary, convention, baseline)
+    convention, has_values = measures.primary, bool(measures.values)
+    tables = {"main": list(mean_rows(summary, measures)), "folds": [], "published": []}
+    if has_values:
+        tables["folds"] = list(_folds(measures))
         for name in ("baseline", "published", "published_bands", "published_runs"):
             tables[name] = Table(name, "", DEFINITIONS[name].columns, DEFINITIONS[name].rows(measures)).rows
     return CommittedResults(convention, tables)
+
+
+def committed_values(dataset: DatasetFolder, summary: Summary, convention: str, baseline: str) -> DatasetValues:
+    """Return the values of queries.parquet under their convention.
+
+    Without queries.parquet, and if it belongs to other means, there are no values, and the convention is `convention`.
+    """
+    measured, values = read_compact(dataset.queries_path) if dataset.queries_path.is_file() else ("", {})
+    if not _belong_together(values, summary):
+        return DatasetValues(dataset.name, convention, {}, baseline=baseline)
+    by_convention = {model: {measured: of} for model, of in values.items()}
+    return DatasetValues(dataset.name, measured, by_convention, baseline=baseline)
 
 
 def _belong_together(values: Mapping[str, QueryValues], summary: Summary) -> bool:
@@ -63,7 +70,7 @@ def _is_mean(mean: float, stored: float | None) -> bool:
     return np.isnan(mean) if stored is None else abs(mean - stored) < 6e-5  # half of the last digit, and rounding
 
 
-def _main(summary: Summary, measures: DatasetValues) -> Iterator[Row]:
+def mean_rows(summary: Summary, measures: DatasetValues) -> Iterator[Row]:
     """Yield rows of the table main. Metrics without values per query have no half width and no p value."""
     convention, best = measures.primary, measures.best if measures.values else {}
     for model, means in summary.items():
@@ -75,9 +82,11 @@ def _main(summary: Summary, measures: DatasetValues) -> Iterator[Row]:
             yield row | {"half_width": None if is_missing(half) else half, "p_best": own.p if own else None}
 
 
-def _folds(values: Mapping[str, QueryValues], convention: str) -> Iterator[Row]:
+def _folds(measures: DatasetValues) -> Iterator[Row]:
     """Yield rows of the table folds."""
-    for model, of_model in values.items():
-        for metric in of_model.values:
-            for fold, (mean, _) in of_model.fold_means(metric).items():
+    convention = measures.primary
+    for model, by_convention in measures.values.items():
+        values = by_convention[convention]
+        for metric in values.values:
+            for fold, (mean, _) in values.fold_means(metric).items():
                 yield {"convention": convention, "model": model, "metric": metric, "fold": fold, "mean": mean}

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from documentation_blocks import SETTINGS, run_blocks
 from gradrank.base.errors import GradrankError
 from gradrank.config.params import load
 from gradrank.config.params_file import read
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = (ROOT / "params.yaml").read_text()
-PAGES = "".join((ROOT / page).read_text() for page in ("docs/own-data.md", "docs/changes.md"))
-EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
+EXAMPLES = [block.text for page in SETTINGS for block in run_blocks(f"docs/{page}.md", "yaml")]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,13 @@ def test_a_merged_key_is_not_a_duplicate(tmp_path):
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_can_be_pasted_into_its_section(tmp_path, example):
+def test_an_example_can_be_pasted_into_its_section(tmp_path, monkeypatch, example):
     """Add each entry to its section of the shipped file, or replace the entry of the same name."""
-    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in ("data", "my_data.csv", "train.csv"):
+        (tmp_path / name).mkdir()
     example = example.replace("/path/to/folder", str(tmp_path / "data"))
-    text = SHIPPED
+    text = pasted(SHIPPED, "datasets", "my_data", "  my_data: { path: my_data.csv }\n")  # examples of studies use it
     for section, entries in yaml.safe_load(example).items():
         for entry in entries:
             text = pasted(text, section, entry, block(example, section, entry))

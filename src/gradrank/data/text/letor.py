@@ -58,6 +58,9 @@ def scan_letor(
     (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
     read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops early.
 
+    Raises GradrankError, with file and line, if a file is missing or malformed. Errors for missing files and for the
+    first row are raised by this call, and other errors when the frame is collected.
+
     Parameters
     ----------
     source
@@ -68,9 +71,6 @@ def scan_letor(
         True if query ids are text. If None, the first row decides.
     missing
         The replacement of `NULL`: the `least` value or the `mean` of the feature in the query, `zero`, or NaN (`keep`).
-
-    Raises GradrankError, with file and line, if a file is missing or malformed. Errors for missing files and for the
-    first row are raised by this call, and other errors when the frame is collected.
 
     Examples
     --------

@@ -23,52 +23,6 @@ function show() {
   else scrollTo(0, 0);
 }
 
-// Filter: hides the elements of the methods whose names do not match, and their columns in the heat maps.
-function filterPage(page, words) {
-  const hide = (model) => !words.some((word) => model.includes(word));
-  for (const part of page.querySelectorAll("[data-model]")) part.toggleAttribute("hidden", hide(part.dataset.model));
-  for (const table of page.querySelectorAll("table.matrix"))
-    for (const [i, head] of [...table.tHead.rows[0].cells].slice(1).entries())
-      for (const row of table.rows) row.cells[i + 1].hidden = hide(head.textContent.trim());
-}
-
-for (const filter of document.querySelectorAll(".filter")) {
-  filter.hidden = false;
-  filter.querySelector("input").addEventListener("input", (event) => {
-    filterPage(filter.closest("details, .page"), event.target.value.trim().toLowerCase().split(/[\s,]+/));
-  });
-}
-
-// Sorting: a click on a column's heading sorts by that column, a second click reverses the order.
-function value(row, column) {
-  const cell = row.cells[column];
-  const text = cell.dataset.sort || (cell.querySelector(".mean") || cell).textContent;
-  const number = parseFloat(text.replace(/,/g, "").replace("\u2212", "-"));
-  return cell.classList.contains("num") ? (isNaN(number) ? -Infinity : number) : text.trim();
-}
-
-function sort(table, column, ascending) {
-  const sign = ascending ? 1 : -1;
-  const rows = [...table.tBodies[0].rows].map((row) => [value(row, column), row]);
-  rows.sort(([a], [b]) => sign * (a < b ? -1 : a > b ? 1 : 0));
-  table.tBodies[0].append(...rows.map(([, row]) => row));
-  for (const [i, head] of [...table.tHead.rows[0].cells].entries())
-    if (i === column) head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-    else head.removeAttribute("aria-sort");
-}
-
-for (const table of document.querySelectorAll("table.sortable"))
-  for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => {
-      const before = head.getAttribute("aria-sort");
-      sort(table, column, before ? before === "descending" : !head.classList.contains("num"));
-    });
-  }
-
 // Convention: shows the values under another convention, from the data stored next to the table. The choice applies to
 // every data set that was evaluated under that convention, and is restored when the report is opened again.
 const CHOICE = "gradrank-convention";

@@ -2,18 +2,6 @@
 // two_methods.py draws the first pair; this script uses the same arithmetic.
 const FRAME = { left: 34, right: 350, top: 14, bottom: 224, points: 240 };
 
-const signed = (x) => (x === null ? "–" : (x < 0 ? "\u2212" : "+") + Math.abs(x).toFixed(4));
-const pValue = (p) => (p === null ? "–" : p < 1e-4 ? "<0.0001" : p.toFixed(4));
-
-// Returns the test of methods i and j as [difference, low, high, wins, ties, losses, p, p]; it is stored for i < j only.
-function pairedTest(tests, i, j) {
-  if (i < j) return tests[`${i},${j}`];
-  const found = tests[`${j},${i}`];
-  if (!found) return undefined;
-  const [gap, low, high, wins, ties, losses, ...p] = found;
-  return [-gap, -high, -low, losses, ties, wins, ...p];
-}
-
 // Returns the differences per query as points of two polygons: wins above the zero line, losses below it.
 function polygons(gaps) {
   const { left, right, top, bottom, points } = FRAME;

@@ -1,6 +1,7 @@
 """Comparison of two methods: differences per query, paired tests, and the data for the page's script."""
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from gradrank.base.numbers import is_missing, number
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.plots import svg
 from gradrank.report.plots.frame import Frame
+from gradrank.report.tables.table import Row
 
 WIDTH = 360
 FRAME = Frame(left=34, right=350, top=14, bottom=224)  # the same as in two_methods.js
@@ -45,7 +47,7 @@ def two_methods(dataset: ReportedDataset) -> TwoMethods | None:
     queries = len(dataset.queries[models[0]])
     every = math.ceil(queries / max(MOST_VALUES // len(models), 1))
     values = [_in_ten_thousandths(dataset.queries[model][::every]) for model in models]
-    tests = paired_tests(dataset, models)
+    tests = paired_tests(dataset.tables.get("pairwise", []), models)
     return TwoMethods(
         models=models,
         chosen=(models[0], models[1]),
@@ -62,15 +64,16 @@ def _in_ten_thousandths(values: np.ndarray) -> list[int]:
     return np.where(np.isnan(values), UNDEFINED, np.round(values * 1e4)).astype(int).tolist()
 
 
-def paired_tests(dataset: ReportedDataset, models: list[str]) -> dict[str, dict[str, list[float | None]]]:
+def paired_tests(rows: Iterable[Row], models: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
     """Return [difference, low, high, wins, ties, losses, p, p] for each metric and each pair of methods.
 
     The outer keys are metrics. The inner keys are texts `i,j` of two indices in `models`, with i < j. The first p value
-    is of Wilcoxon's test, the second of Student's test, both Holm-corrected. None stands for an undefined value.
+    is of Wilcoxon's test, the second of Student's test, both Holm-corrected. None stands for an undefined value. rows:
+    rows of the table pairwise.
     """
     index = {model: i for i, model in enumerate(models)}
     tests: dict[str, dict[str, list[float | None]]] = {}
-    for row in dataset.tables.get("pairwise", []):
+    for row in rows:
         i, j = index.get(row["model_a"]), index.get(row["model_b"])
         if i is None or j is None:
             continue

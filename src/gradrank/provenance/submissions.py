@@ -1,0 +1,227 @@
+"""Submissions: the folder submissions/<dataset>/<method>/ of a pull request, with the results of one new method.
+
+Its files:
+
+- scores/: the scores of the test parts, one Parquet file per fold and seed;
+- queries.parquet: the values per query under the primary convention of the data set, as in results/<dataset>/;
+- model.py or model/: the code of the model, if its scores were not imported;
+- publication.bib: the BibTeX entry of the method, if it is published;
+- submission.json: the stamp, with the method, its authors and settings, and the checksums of all files and of the data.
+
+A submission can be checked without training: its scores must give its values.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from gradrank import __version__
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
+from gradrank.base.processor import form
+from gradrank.base.results import DatasetFolder, FoldFolder, MethodFolder
+from gradrank.base.stamps import mismatches, read_stamp, write_stamp
+from gradrank.config.code_digest import code_digest
+from gradrank.data.part_files import COLLECTION
+from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.conventions import resolve
+from gradrank.evaluation.evaluate import evaluate_folds, query_table
+from gradrank.evaluation.import_scores import import_scores
+from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.per_query import COMPACT, QueryValues, mean_over_seeds, read_compact, write_compact
+from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.evaluation.score_files import read_ranking
+from gradrank.evaluation.seeds import measured_folds
+from gradrank.provenance.code import training_code
+from gradrank.provenance.verify import Check
+from gradrank.training.registry import get_model
+
+SUBMISSIONS = Path("submissions")
+STAMP = "submission.json"
+QUERIES = "queries.parquet"
+TOLERANCE = 2e-6  # of a value per query: both values are rounded to six decimals
+
+
+SEED = 0  # of imported scores, which no seed affects
+
+
+def import_method(method: MethodFolder, scores: str, data: Path) -> None:
+    """Import the score files of another program as a method, and evaluate it under the convention of the leaderboard.
+
+    scores: the pattern of the score files (`gradrank.evaluation.score_file_pattern`). data: the stored collection.
+    """
+    convention = _committed(method.folder.parent / QUERIES)[0]
+    stored = StoredCollection.open(data)
+    for number in range(1, len(stored.folds) + 1):
+        import_scores(scores, data, number, SEED, method.fold(number).folder, code_digest("import_scores"))
+    spec = {"model": IMPORTED, "dataset": stored.name, "params": {"scores": scores}, "seed": SEED}
+    evaluate_folds(method.folder, data, spec, [convention], COMPACT, code=code_digest("evaluate_folds"))
+
+
+def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any], publication: Path | None) -> None:
+    """Write the submission of an evaluated method into the folder `out`, which must not exist.
+
+    data: the stored collection. about: what submission.json says about the method in addition to its settings, such as
+    `authors`. publication: a BibTeX file. The primary convention and the queries are those of
+    results/<dataset>/queries.parquet. Raises GradrankError if the method is not evaluated, if a file does not match its
+    stamp, if the code of the model has changed since it was trained, or if the queries differ.
+    """
+    if out.exists():
+        raise GradrankError(f"{out}: exists. Fix: delete it, or choose another folder with --out")
+    folds = measured_folds(method)
+    if not method.evaluated or not folds:
+        raise GradrankError(
+            f"{method.folder}: not evaluated. Fix: run `snakemake --cores 2 {method.dataset}`, or name score files "
+            "with --scores"
+        )
+    method.check()
+    for fold in folds:
+        fold.check(fold.scores_path)
+    specs = [fold.spec() for fold in folds]
+    committed = method.folder.parent / QUERIES
+    convention = _committed(committed)[0]
+    partial = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    (partial / "scores").mkdir(parents=True)
+    for fold in folds:
+        pl.read_parquet(fold.scores_path).filter(split="test").write_parquet(partial / _scores_name(fold))
+    _copy_model(specs[0], partial)
+    if publication is not None:
+        shutil.copyfile(publication, partial / "publication.bib")
+    _write_values(method, convention, partial / QUERIES)
+    _check_queries(partial / QUERIES, committed, method.name)
+    values = {"method": method.name, "dataset": method.dataset, "convention": convention, **about}
+    values |= {key: specs[0][key] for key in ("model", "params", "seed", "code")}
+    values |= {"versions": specs[0]["versions"] | {"gradrank": __version__}, "processor": form()}
+    values |= {"data_sha256": specs[0]["data_sha256"], "inputs": {COLLECTION: sha256(data / COLLECTION)}}
+    write_stamp(partial / STAMP, values, [path for path in partial.rglob("*") if path.is_file()])
+    partial.rename(out)
+
+
+def _scores_name(fold: FoldFolder) -> str:
+    seed = "" if fold.seed is None else f"-seed{fold.seed}"
+    return f"scores/fold{fold.number}{seed}.parquet"
+
+
+def _committed(path: Path) -> tuple[str, dict[str, QueryValues]]:
+    """Return the convention and the values of the committed results of a data set."""
+    if not path.is_file():
+        raise GradrankError(f"{path}: no such file, so there is no leaderboard to submit to. Fix: work in a checkout")
+    return read_compact(path)
+
+
+def _copy_model(spec: Mapping[str, Any], out: Path) -> None:
+    """Copy the code of the model, unless the scores were imported.
+
+    Raises GradrankError if the code has changed since the training.
+    """
+    if spec["model"] == IMPORTED:
+        return
+    cls = get_model(spec["model"])
+    if training_code(spec["model"], spec["params"]) != spec["code"]:
+        raise GradrankError(
+            f"{spec['model']}: its code has changed since {spec['dataset']} was trained. Fix: run Snakemake again"
+        )
+    path = Path(import_module(cls.__module__).__file__ or "")
+    if path.name == "__init__.py":
+        shutil.copytree(path.parent, out / "model", ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copyfile(path, out / "model.py")
+
+
+def _write_values(method: MethodFolder, convention: str, path: Path) -> None:
+    """Write the compact values per query of one method."""
+    with TemporaryDirectory() as folder:
+        dataset = DatasetFolder(Path(folder) / method.dataset)
+        copy = dataset.method(method.name)
+        copy.folder.mkdir(parents=True)
+        shutil.copyfile(method.per_query_path, copy.per_query_path)
+        write_compact(dataset, [method.name], convention)
+        if not pl.scan_parquet(dataset.queries_path).select(pl.len()).collect().item():
+            raise GradrankError(
+                f"{method.folder}: not evaluated under {convention}, the convention of the committed results. Fix: add "
+                "it to evaluation.conventions in params.yaml, and run Snakemake again"
+            )
+        shutil.copyfile(dataset.queries_path, path)
+
+
+def _check_queries(path: Path, committed: Path, method: str) -> None:
+    ours, theirs = read_compact(path)[1][method], next(iter(_committed(committed)[1].values()))
+    if not ours.reordered_like(theirs).same_queries(theirs):
+        raise GradrankError(
+            f"{path}: other folds or queries than {committed}. Fix: evaluate the method on the same data"
+        )
+
+
+def check_submissions(folder: Path, results: Path, data: Path) -> Iterator[Check]:
+    """Yield the outcomes for every submission below `folder`.
+
+    results: the results root. data: the folder of the stored collections. The values are computed again from the scores
+    if the data set is stored.
+    """
+    for stamp in sorted(folder.glob(f"*/*/{STAMP}")):
+        yield from _check_submission(stamp, results, data)
+
+
+def _check_submission(stamp: Path, results: Path, data: Path) -> Iterator[Check]:
+    again = f"delete {stamp.parent}, and run `gradrank submit` again"
+    wrong = list(mismatches(stamp))
+    yield from (Check(False, f"{path}: {reason}", again) for path, reason in wrong)
+    if wrong:
+        return
+    about, queries = read_stamp(stamp), stamp.parent / QUERIES
+    name, dataset = f"submission {about['dataset']}/{about['method']}", about["dataset"]
+    try:
+        _check_queries(queries, results / dataset / QUERIES, about["method"])
+    except GradrankError as error:
+        yield Check(False, f"{name}: {str(error).partition(' Fix: ')[0]}", again)
+        return
+    stored = data / dataset
+    if not (stored / COLLECTION).is_file():
+        yield Check(None, f"{name}: the scores are not checked, because {dataset} is not stored here")
+    elif StoredCollection.open(stored).source_sha256 != about["data_sha256"]:
+        yield Check(False, f"{name}: made from other data than {stored}", f"store {dataset} again, then {again}")
+    else:
+        difference = _largest_difference(stamp.parent, about, stored)
+        is_equal = difference <= TOLERANCE
+        text = "its scores give its values" if is_equal else f"its scores give other values (by up to {difference:.6f})"
+        yield Check(is_equal, f"{name}: {text}", again)
+
+
+def _largest_difference(folder: Path, about: Mapping[str, Any], data: Path) -> float:
+    """Return the largest difference between the values of a submission and those of its scores.
+
+    The result is inf if the queries differ.
+    """
+    given = read_compact(folder / QUERIES)[1][about["method"]]
+    measured = scored_values(folder, about["convention"], data).reordered_like(given)
+    if not measured.same_queries(given):
+        return np.inf
+    gaps = [
+        np.abs(np.nan_to_num(measured.values[metric], nan=-1) - np.nan_to_num(of, nan=-1))
+        for metric, of in given.values.items()
+    ]
+    return float(max(gap.max(initial=0.0) for gap in gaps))
+
+
+def scored_values(folder: Path, convention: str, data: Path) -> QueryValues:
+    """Return the values per query of the scores of a submission. data: the stored collection."""
+    stored, resolved = StoredCollection.open(data), resolve(convention)
+    seeds: dict[str, list[pl.DataFrame]] = {}
+    for path in sorted((folder / "scores").glob("fold*.parquet")):
+        number, _, seed = path.stem.removeprefix("fold").partition("-")
+        judgements, scores, ranked = read_ranking(
+            path, read_judgements(stored, stored.fold(int(number))["test"]), "test"
+        )
+        table = query_table(judgements, scores, resolved, list(COMPACT), ranked)
+        seeds.setdefault(seed, []).append(table.select(pl.lit(int(number)).alias("fold"), pl.all()))
+    tables = [pl.concat(sorted(tables, key=lambda table: table["fold"][0])) for tables in seeds.values()]
+    ids = "query" if "query" in tables[0].columns else "qid"
+    values = [{metric: table[metric].fill_null(np.nan).to_numpy() for metric in COMPACT} for table in tables]
+    return mean_over_seeds(tables[0]["fold"].to_numpy(), tables[0][ids].to_numpy(), values)

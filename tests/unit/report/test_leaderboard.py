@@ -1,0 +1,153 @@
+"""The leaderboard of the documentation site shows the numbers of the committed files."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from boards import Submission, boards, run_board
+from documentation_blocks import ROOT
+from gradrank.base.results import Results
+from gradrank.evaluation.per_query import read_compact
+from gradrank.evaluation.statistics import compare_all, paired_test
+from gradrank.report.readme import contest_differences
+from leaderboard import leaderboard_pages
+from method_pages import method_pages
+
+PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
+RESULTS = Results(ROOT / "results")
+DATASETS = [dataset.name for dataset in RESULTS.datasets() if dataset.summarised]
+
+
+class Tables(HTMLParser):
+    """The rows of the tables of a page: attributes of the row, and the texts and links of its cells."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[tuple[dict, list[str], list[str]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append((dict(attrs), [], []))
+        elif tag in ("td", "th") and self.rows:
+            self.rows[-1][1].append("")
+        elif tag == "a" and self.rows:
+            self.rows[-1][2].append(dict(attrs)["href"])
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1][1]:
+            self.rows[-1][1][-1] += data.strip("\n")
+
+
+@pytest.fixture(scope="module")
+def shown():
+    return list(boards(ROOT / "results", PARAMS))
+
+
+@pytest.fixture(scope="module")
+def pages(shown):
+    return leaderboard_pages(shown) | method_pages(shown)
+
+
+def table_of(pages, board):
+    """Return the rows of a board's table by method, with the texts of their cells by heading."""
+    text = pages[f"leaderboard/{board.dataset}.md"]
+    section = re.search(rf'data-values="{board.id}-tests".*?</table>', text, re.DOTALL)[0]
+    head, *rows = Tables(section).rows
+    return {row[0]["data-model"]: (dict(zip(head[1], row[1], strict=True)), row[2]) for row in rows}
+
+
+def test_every_committed_data_set_has_a_board_and_the_contest_has_its_own(shown):
+    assert {board.dataset for board in shown if board.protocol == "run"} == set(DATASETS)
+    assert {board.dataset for board in shown if board.protocol == "contest"} == {"mq2007", "ohsumed"}
+
+
+def test_the_means_of_a_page_are_those_of_the_summary(shown, pages):
+    labels = {"ndcg@10": "NDCG@10", "map": "MAP", "p@10": "P@10", "ndcg@1": "NDCG@1"}
+    for board in (board for board in shown if board.protocol == "run"):
+        rows = table_of(pages, board)
+        summary = RESULTS.dataset(board.dataset).summary()
+        assert rows.keys() == summary.keys()
+        for method, means in summary.items():
+            for metric, label in labels.items():
+                if metric in means:
+                    assert float(rows[method][0][label].split()[0]) == means[metric], (board.id, method, metric)
+
+
+def test_the_means_of_the_contest_are_those_of_its_numbers(shown, pages):
+    numbers = json.loads(RESULTS.study("contest").numbers_path.read_text())
+    for board in (board for board in shown if board.protocol == "contest"):
+        rows = table_of(pages, board)
+        expected = {row["method"]: row["ndcg@10"] for row in numbers[f"results_{board.dataset}"]}
+        found = {method: float(cells["NDCG@10"].split()[0]) for method, (cells, _) in rows.items()}
+        assert found == {method: pytest.approx(expected[method], abs=5.1e-5) for method in rows}
+        decisions = {row["model"]: row["decision"] for row in contest_differences(numbers, board.dataset)}
+        signs = {"better": 1, "worse": -1, "no evidence": 0}
+        assert board.decisions["ndcg@10"] == {model: signs[decision] for model, decision in decisions.items()}
+
+
+@pytest.mark.parametrize("name", ["mq2007", "ohsumed", "clueweb09", "synthetic_net"])
+def test_the_differences_are_those_of_the_values_per_query(shown, name):
+    (board,) = (board for board in shown if board.id == f"{name}-run")
+    data = json.loads(json.dumps(board.data()))
+    _, values = read_compact(RESULTS.dataset(name).queries_path)
+    rng, count = np.random.default_rng(0), len(data["models"])
+    for metric in data["tests"]:
+        assert len(data["tests"][metric]) == count * (count - 1) // 2
+        for i, j in (sorted(rng.choice(count, 2, replace=False).tolist()) for _ in range(4)):
+            one, two = (values[data["models"][k]] for k in (i, j))
+            expected = paired_test(one.values[metric], two.values[metric], one.folds, queries=one.qids)
+            found = data["tests"][metric][f"{i},{j}"]
+            assert found[:3] == pytest.approx([expected.difference, expected.low, expected.high], abs=5.1e-5)
+            assert found[3:6] == [expected.wins, expected.ties, expected.losses]
+
+
+def test_the_declared_baseline_has_the_correction_for_the_methods_of_the_table(shown):
+    (board,) = (board for board in shown if board.id == "mq2007-run")
+    _, values = read_compact(RESULTS.dataset("mq2007").queries_path)
+    first = values["ranksvm"]
+    tested = {model: of.values["ndcg@10"] for model, of in values.items()}
+    for row in compare_all(tested, first.folds, queries=first.qids, baseline="ranksvm"):
+        is_clear = row["wilcoxon_holm"] < 0.05 and (row["low"] > 0 or row["high"] < 0)
+        expected = int(np.sign(row["difference"])) if is_clear else 0
+        assert board.decisions["ndcg@10"][row["model_a"]] == expected
+
+
+def test_every_row_links_to_parameters_source_bibtex_and_command(shown, pages):
+    for board in shown:
+        for method, (_, links) in table_of(pages, board).items():
+            assert links[0] == f"../methods/{method}.html"
+            parts = [link.removeprefix(f"../methods/{method}.html#") for link in links[1:]]
+            assert parts == ["parameters", "source", "bibtex", "reproduce"]
+            for part in parts:
+                assert f"{{ #{part} }}" in pages[f"methods/{method}.md"]
+            assert f"(../leaderboard/{board.dataset}.md#{board.id})" in pages[f"methods/{method}.md"]
+
+
+def test_a_page_is_small(pages):
+    assert max(len(text.encode()) for uri, text in pages.items() if uri.startswith("leaderboard/")) < 1_000_000
+
+
+def test_a_submission_is_a_row_and_equals_the_method_whose_values_it_repeats(tmp_path):
+    import polars as pl
+
+    rows = pl.read_parquet(RESULTS.dataset("synthetic_net").queries_path)
+    (tmp_path / "mine").mkdir()
+    copy = rows.filter(model="lambdamart").with_columns(model=pl.lit("mine"))
+    copy.write_parquet(tmp_path / "mine/queries.parquet")
+    about = {"dataset": "synthetic_net", "method": "mine", "convention": rows["convention"][0], "year": 2026}
+    board = run_board(RESULTS, "synthetic_net", PARAMS, [Submission(Path(tmp_path / "mine"), about)])
+    entries = {entry.method: entry for entry in board.entries}
+    assert (entries["mine"].family, entries["mine"].year) == ("submissions", "2026")
+    assert entries["mine"].page == "../submissions/synthetic_net/mine"
+    assert entries["mine"].cells["ndcg@10"][:2] == entries["lambdamart"].cells["ndcg@10"][:2]
+    i, j = sorted([board.data()["models"].index(name) for name in ("mine", "lambdamart")])
+    assert board.tests["ndcg@10"][f"{i},{j}"][:6] == [0, 0, 0, 0, len(copy), 0]
+    about = about | {"convention": "another"}
+    with pytest.raises(ValueError, match=r"Fix: "):
+        run_board(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", about)])

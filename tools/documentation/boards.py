@@ -1,0 +1,236 @@
+"""The tables of the leaderboard, from committed results: means, and paired differences between all methods.
+
+A board shows one data set under one convention and one protocol. The protocol `run` has one setting per method for all
+folds (results/<dataset>/summary.json and queries.parquet). The protocol `contest` tunes each method per fold
+(results/studies/contest/numbers.json).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gradrank.base.files import read_json
+from gradrank.base.numbers import is_missing
+from gradrank.base.results import Results
+from gradrank.base.stamps import read_stamp
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.evaluation.literature.model_families import OTHERS, year
+from gradrank.evaluation.per_query import read_compact
+from gradrank.evaluation.primary import baseline_of, primary_convention
+from gradrank.evaluation.significance.decision import decide_row
+from gradrank.provenance.submissions import STAMP
+from gradrank.report.committed_results import committed_values, mean_rows
+from gradrank.report.plots.two_methods import paired_tests
+from gradrank.report.readme import JUDGED, contest_best, contest_differences
+from gradrank.report.standings import families
+from gradrank.report.tables.baseline import MARKS, baseline_rows
+from gradrank.report.tables.bold import in_bold
+from gradrank.report.tables.dataset_values import DatasetValues, headline_metric
+from gradrank.report.tables.numbers import descending
+from gradrank.report.tables.table import Row
+from gradrank.training.registry import models
+
+SIGNS = {"better": 1, "worse": -1, "no evidence": 0}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row of a board.
+
+    page: address of the page of the method without its suffix, relative to the leaderboard. cells: mean, half the 95%
+    interval and whether the mean is bold, per metric.
+    """
+
+    method: str
+    family: str
+    year: str
+    page: str
+    cells: Mapping[str, tuple[float | None, float | None, bool]]
+
+
+@dataclass(frozen=True)
+class Board:
+    """A table of the leaderboard, best method first.
+
+    metrics: the metrics of the columns. tests: see `paired_tests`; a further item is 1 if the first method of the pair
+    is better by the decision rule, -1 if it is worse, and 0 otherwise, with Holm's correction for all pairs. decisions:
+    the same number per metric and method for the difference from the baseline, with Holm's correction for the methods
+    only, because the baseline was chosen before the results. The outer keys are metrics.
+    """
+
+    dataset: str
+    title: str
+    convention: str
+    protocol: str
+    baseline: str
+    metrics: Sequence[str]
+    entries: Sequence[Entry]
+    tests: Mapping[str, Mapping[str, Sequence[float | None]]]
+    decisions: Mapping[str, Mapping[str, int]]
+
+    @property
+    def id(self) -> str:
+        return f"{self.dataset}-{self.protocol}"
+
+    @property
+    def headline(self) -> str:
+        return headline_metric(self.metrics)
+
+    def data(self) -> dict[str, Any]:
+        """Return the data for the script of the page."""
+        names = [entry.method for entry in self.entries]
+        return {
+            "models": names,
+            "baseline": self.baseline,
+            "tests": self.tests,
+            "decisions": self.decisions,
+            "marks": MARKS,
+        }
+
+
+class Submission(NamedTuple):
+    """A submission in submissions/<dataset>/<method>/. about: content of submission.json."""
+
+    folder: Path
+    about: Mapping[str, Any]
+
+    @property
+    def uri(self) -> str:
+        return f"submissions/{self.about['dataset']}/{self.about['method']}"
+
+
+def read_submissions(folder: Path) -> list[Submission]:
+    """Return the submissions below a folder, sorted by data set and method."""
+    return [Submission(stamp.parent, read_stamp(stamp)) for stamp in sorted(folder.glob(f"*/*/{STAMP}"))]
+
+
+def boards(folder: Path, params: Mapping[str, Any], submissions: Sequence[Submission] = ()) -> Iterator[Board]:
+    """Yield the boards of all data sets with a summary. Artificial data come last.
+
+    folder: the results root. params: content of params.yaml.
+    """
+    root = Results(folder)
+    contest = root.study("contest").numbers_path
+    numbers = read_json(contest) if contest.is_file() else {}
+    names = [dataset.name for dataset in root.datasets() if dataset.summarised]
+    for name in sorted(names, key=lambda name: (_is_artificial(name), name not in ("mq2007", "ohsumed"), name)):
+        yield run_board(root, name, params, [each for each in submissions if each.about["dataset"] == name])
+        if f"results_{name}" in numbers:
+            yield contest_board(numbers, name, params)
+
+
+def run_board(root: Results, name: str, params: Mapping[str, Any], submissions: Sequence[Submission] = ()) -> Board:
+    """Return the board of the run with one setting per method, and of the submissions for this data set."""
+    dataset, baseline = root.dataset(name), baseline_of(params)
+    summary = read_json(dataset.summary_path)
+    values = committed_values(dataset, summary, primary_convention(params, name, None), baseline)
+    if not values.values:
+        raise ValueError(f"{dataset.queries_path}: not the values of {dataset.summary_path}. Fix: run `make versions`")
+    for each in submissions:
+        values, summary = _with_submission(each, values, summary)
+    declared = [row for row in baseline_rows(values) if row["baseline"] == baseline and row["decision"]]
+    rows = list(mean_rows(summary, values))
+    board = _board(name, values.primary, "run", baseline, rows, values.pairs, declared)
+    about = {each.about["method"]: each for each in submissions}
+    return replace(board, entries=[_described(entry, about.get(entry.method)) for entry in board.entries])
+
+
+def _with_submission(
+    submission: Submission, values: DatasetValues, summary: Mapping[str, Any]
+) -> tuple[DatasetValues, Mapping[str, Any]]:
+    """Return the values and the means of a data set with those of a submission."""
+    method, convention = submission.about["method"], values.primary
+    own = read_compact(submission.folder / "queries.parquet")[1][method].reordered_like(values.first)
+    if method in summary or submission.about["convention"] != convention or not own.same_queries(values.first):
+        raise ValueError(f"{submission.folder}: not for these results. Fix: `gradrank verify` says what differs")
+    means = {metric: round(own.mean(metric), 4) for metric in own.values}
+    return replace(values, values={**values.values, method: {convention: own}}), {**summary, method: means}
+
+
+def _described(entry: Entry, submission: Submission | None) -> Entry:
+    """Return an entry with the year and the page of its submission, if it is one."""
+    if submission is None:
+        return entry
+    return replace(
+        entry, family="submissions", year=str(submission.about.get("year") or ""), page=f"../{submission.uri}"
+    )
+
+
+def contest_board(numbers: Mapping[str, Any], name: str, params: Mapping[str, Any]) -> Board:
+    """Return the board of the contest. numbers: content of the study's numbers.json."""
+    convention, baseline = primary_convention(params, name, None), baseline_of(params)
+    best, results = contest_best(numbers, name), numbers[f"results_{name}"]
+    metrics = [key for key in results[0] if f"{key} half" in results[0]]
+    rows = [
+        {"model": row["method"], "metric": metric, "mean": row[metric], "half_width": row[f"{metric} half"]}
+        | {"p_best": best[row["method"]].p if metric == JUDGED else None}
+        for row in results
+        for metric in metrics
+        if row["method"] in best  # the other rows are reference rankings, such as a constant score
+    ]
+    pairs = [_contest_pair(row) for row in numbers[f"pairs_{name}"]]
+    declared = [row | {"metric": JUDGED} for row in contest_differences(numbers, name)]
+    return _board(name, convention, "contest", baseline, rows, pairs, declared)
+
+
+def _contest_pair(row: Mapping[str, Any]) -> Row:
+    """Return a row of the contest's table of pairs with the keys of the table pairwise."""
+    about = {"metric": JUDGED, "model_a": row["first"], "model_b": row["second"]}
+    gap = {key: row[key] for key in ("difference", "low", "high")}
+    unknown = dict.fromkeys(("wins", "ties", "losses", "t_holm"))
+    return about | gap | unknown | {"wilcoxon_holm": row["corrected"]}
+
+
+def _board(
+    name: str,
+    convention: str,
+    protocol: str,
+    baseline: str,
+    rows: Sequence[Row],
+    pairs: Sequence[Row],
+    declared: Sequence[Row],
+) -> Board:
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    by_metric = {metric: {row["model"]: row for row in rows if row["metric"] == metric} for metric in metrics}
+    bold = {metric: in_bold(of_metric) for metric, of_metric in by_metric.items()}
+    headline = by_metric[headline_metric(metrics)]
+    ordered = sorted(headline, key=lambda model: (descending(headline[model]["mean"]), model))
+    return Board(
+        dataset=name,
+        title=catalogue()[name].title if name in catalogue() else name,
+        convention=convention,
+        protocol=protocol,
+        baseline=baseline if baseline in ordered else ordered[0],
+        metrics=metrics,
+        entries=[_entry(model, by_metric, bold) for model in ordered],
+        tests=_tests(pairs, ordered),
+        decisions={
+            metric: {row["model"]: SIGNS[row["decision"]] for row in declared if row["metric"] == metric}
+            for metric in {row["metric"]: None for row in pairs}
+        },
+    )
+
+
+def _entry(model: str, by_metric: Mapping[str, Mapping[str, Row]], bold: Mapping[str, set[str]]) -> Entry:
+    cells = {}
+    for metric, rows in by_metric.items():
+        row = rows.get(model, {})
+        mean, half = row.get("mean"), row.get("half_width")
+        cells[metric] = mean, None if half is None or is_missing(half) else half, model in bold[metric]
+    cls = models().get(model)
+    return Entry(model, families().get(model, OTHERS), year(cls) if cls else "", f"../methods/{model}", cells)
+
+
+def _tests(pairs: Sequence[Row], ordered: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the result of `paired_tests` with the decision as a further item."""
+    tests: dict[str, dict[str, Any]] = paired_tests(pairs, ordered)
+    for row in pairs:
+        i, j = ordered.index(row["model_a"]), ordered.index(row["model_b"])
+        sign = SIGNS[decide_row(row)]
+        tests[row["metric"]][f"{min(i, j)},{max(i, j)}"].append(sign if i < j else -sign)
+    return tests
+
+
+def _is_artificial(name: str) -> bool:
+    return name in catalogue() and catalogue()[name].generator is not None

@@ -1,0 +1,80 @@
+"""The generated pages of the site."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import yaml
+
+import gradrank
+from boards import boards, read_submissions
+from leaderboard import leaderboard_pages
+from method_pages import method_pages, submission_page
+from page_links import ROOT
+
+NOTEBOOKS = ROOT / "build/notebooks"
+PROJECT = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+
+
+class GeneratedPage(NamedTuple):
+    """A page of the site. origin: path in the repository to which its links are relative; empty if it has no links."""
+
+    uri: str
+    text: str
+    origin: str = ""
+
+
+def generated_pages() -> Iterator[GeneratedPage]:
+    """Yield all generated pages."""
+    yield from copied_pages()
+    yield from notebook_pages()
+    yield GeneratedPage("reference/api.md", api_page())
+    yield GeneratedPage("reference/commands.md", commands_page())
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    submissions = read_submissions(ROOT / "submissions")
+    shown = list(boards(ROOT / "results", params, submissions))
+    submitted = {f"{each.uri}.md": submission_page(each) for each in submissions}
+    for uri, text in (leaderboard_pages(shown) | method_pages(shown) | submitted).items():
+        yield GeneratedPage(uri, text, f"docs/{uri}")
+
+
+def copied_pages() -> Iterator[GeneratedPage]:
+    """Yield the pages of the root folder and of results/."""
+    results = {
+        f"results/{path.parent.name}/summary.md": f"results/{path.parent.name}.md"
+        for path in sorted((ROOT / "results").glob("*/summary.md"))
+    }
+    studies = {
+        f"results/studies/{path.parent.name}/page.md": f"studies/{path.parent.name}.md"
+        for path in sorted((ROOT / "results/studies").glob("*/page.md"))
+    }
+    for origin, uri in (PROJECT | results | studies).items():
+        yield GeneratedPage(uri, (ROOT / origin).read_text(encoding="utf-8"), origin)
+
+
+def notebook_pages() -> Iterator[GeneratedPage]:
+    """Yield the executed notebooks. Raises FileNotFoundError if one was not executed."""
+    for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
+        executed = NOTEBOOKS / f"{path.stem}.md"
+        if not executed.is_file():
+            raise FileNotFoundError(f"{executed}: the notebook was not executed. Fix: run `make docs`")
+        uri = f"notebooks/{path.stem}.md"
+        yield GeneratedPage(uri, executed.read_text(encoding="utf-8"), f"docs/notebooks/{path.name}")
+
+
+def api_page() -> str:
+    """Return the page of the public functions and classes, which mkdocstrings fills."""
+    names = [name for name in gradrank.__all__ if not name.startswith("_")]
+    blocks = [f"::: gradrank.{name}" for name in sorted(names, key=lambda name: (name != "Ranker", name))]
+    intro = "All public functions and classes. [gradrank in Python](../python.md) shows how to use them together."
+    return "\n\n".join(["# Python API", intro, *blocks])
+
+
+def commands_page() -> str:
+    """Return the page of all commands with their arguments and options, as Typer documents them."""
+    command = [sys.executable, "-m", "typer", "gradrank.cli", "utils", "docs", "--name", "gradrank"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    text = re.sub(r"\*\*Commands\*\*:.*?(?=^## )", "", text, count=1, flags=re.MULTILINE | re.DOTALL)
+    return text.replace("# `gradrank`", "# Commands", 1)

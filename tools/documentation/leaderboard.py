@@ -1,0 +1,60 @@
+"""The pages of the leaderboard: one per data set, and one that explains them."""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from boards import Board
+from gradrank.base.numbers import number
+from gradrank.base.text_tables import pipe_table
+from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.significance.decision import RULE
+from gradrank.report.tables.bold import BOLD
+
+HERE = Path(__file__).parent
+PROTOCOLS = {"run": "one setting for all folds", "contest": "tuned per fold"}
+
+
+def leaderboard_pages(boards: Sequence[Board]) -> dict[str, str]:
+    """Return the text of each page. The keys are URIs."""
+    pages = {"leaderboard/index.md": _index(boards)}
+    template = _environment().get_template("leaderboard.html")
+    for dataset, members in groupby(boards, key=lambda board: board.dataset):
+        pages[f"leaderboard/{dataset}.md"] = template.render(boards=list(members))
+    return pages
+
+
+def _index(boards: Sequence[Board]) -> str:
+    """Return the page that lists the boards with their best methods."""
+    rows = []
+    for board in boards:
+        best = board.entries[0]
+        mean, half, _ = best.cells[board.headline]
+        value = f"{metric_label(board.headline)} {number(mean)} ± {number(half)}"
+        link = f"[{board.title}]({board.dataset}.md#{board.id})"
+        cells = [
+            link,
+            PROTOCOLS[board.protocol],
+            f"`{board.convention}`",
+            str(len(board.entries)),
+            f"`{best.method}`",
+            value,
+        ]
+        rows.append(cells)
+    table = pipe_table(["data set", "protocol", "convention", "methods", "highest mean", "value"], rows)
+    return (HERE / "leaderboard.md").read_text(encoding="utf-8").replace("TABLE", table)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        metric=metric_label, number=number, json=lambda value: json.dumps(value, separators=(",", ":"))
+    )
+    environment.globals.update(BOLD=BOLD, RULE=RULE, PROTOCOLS=PROTOCOLS, CONVENTIONS=CONVENTIONS)
+    return environment

@@ -1,0 +1,104 @@
+"""One page per method: parameters, source code, publications, and the commands that reproduce its results."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+import gradrank
+from boards import Board, Submission
+from gradrank.base.text_tables import pipe_table
+from gradrank.config.code_digest import PACKAGE
+from gradrank.evaluation.literature.references import named
+from gradrank.training.model import Model
+from gradrank.training.registry import models
+from page_links import ROOT
+
+
+def method_pages(boards: Sequence[Board]) -> dict[str, str]:
+    """Return the text of the page of each model, and of the page that lists them. The keys are URIs."""
+    pages = {"methods/index.md": _index(gradrank.models())}
+    return pages | {f"methods/{name}.md": _page(cls, boards) for name, cls in sorted(models().items())}
+
+
+def _index(table: pl.DataFrame) -> str:
+    sections = ["# Methods", "All methods by family and year. `gradrank models` prints the same list."]
+    for (family,), members in table.group_by("family", maintain_order=True):
+        rows = [
+            [f"[`{row['name']}`]({row['name']}.md)", str(row["year"] or ""), row["summary"]]
+            for row in members.to_dicts()
+        ]
+        sections += [f"## {str(family).capitalize()}", pipe_table(["method", "year", "what it is"], rows)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _page(cls: type[Model], boards: Iterable[Board]) -> str:
+    sections = [f"# {cls.name}", cls.summary + "."]
+    sections += ["## Parameters { #parameters }", _parameters(cls.name)]
+    sections += ["## Source code { #source }", f"[`{_source(cls)}`](../../{_source(cls)})"]
+    entries = "\n\n".join(reference.bibtex for reference in named(cls.summary))
+    text = f"~~~bibtex\n{entries}\n~~~" if entries else "The method has no publication of its own."
+    sections += ["## BibTeX { #bibtex }", text]
+    sections += ["## Reproduce { #reproduce }", *_results(cls.name, boards)]
+    return "\n\n".join(sections) + "\n"
+
+
+def submission_page(submission: Submission) -> str:
+    """Return the page of a submission, with the anchors of a method's page."""
+    about, folder = submission.about, submission.folder.relative_to(ROOT).as_posix()
+    publication = submission.folder / "publication.bib"
+    bibtex = publication.read_text(encoding="utf-8").strip() if publication.is_file() else ""
+    sections = [
+        f"# {about['method']}",
+        about["summary"],
+        f"Submitted by {about['authors']} ([{folder}](../../../{folder})).",
+    ]
+    sections += ["## Parameters { #parameters }", f"~~~json\n{json.dumps(about['params'], indent=2)}\n~~~"]
+    sections += [f"Selection of the settings: {about['selection']}."]
+    sources = [path.relative_to(ROOT).as_posix() for path in sorted(submission.folder.rglob("*.py"))]
+    code = [f"[`{path}`](../../../{path})" for path in sources] or ["The scores of another program were imported."]
+    sections += ["## Source code { #source }", *code]
+    sections += ["## BibTeX { #bibtex }", f"~~~bibtex\n{bibtex}\n~~~" if bibtex else "The method is not published."]
+    command = "This command computes the values again from the submitted scores:"
+    sections += ["## Reproduce { #reproduce }", command, "~~~sh\ngradrank verify\n~~~"]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def _parameters(name: str) -> str:
+    table = gradrank.models(name)
+    rows = [[f"`{row[0]}`", *map(_cell, row[1:])] for row in table.rows()]
+    return pipe_table(table.columns, rows) if rows else "The method has no parameters."
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+
+
+def _source(cls: type[Model]) -> str:
+    """Return the path of the model's file in the repository."""
+    parts = cls.__module__.split(".")[1:]
+    path = Path(PACKAGE, *parts)
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return file.resolve().relative_to(ROOT).as_posix()
+
+
+def _results(name: str, boards: Iterable[Board]) -> list[str]:
+    """Return a table of the committed results of a method, and the command that reproduces each."""
+    found = [board for board in boards if any(entry.method == name for entry in board.entries)]
+    if not found:
+        return ["There are no committed results of this method. To train it, name it in `run.models` of `params.yaml`."]
+    commands = {
+        f"[{board.title}](../leaderboard/{board.dataset}.md#{board.id})": _command(name, board) for board in found
+    }
+    lines = [
+        f"{link}, {board.protocol}:\n\n~~~sh\n{command}\n~~~"
+        for (link, command), board in zip(commands.items(), found, strict=True)
+    ]
+    return ["Run these commands in a checkout. [Data sets](../datasets.md) says how to get the data.", *lines]
+
+
+def _command(name: str, board: Board) -> str:
+    if board.protocol == "contest":
+        return "snakemake contest --cores 2"
+    return f'snakemake {board.dataset} --cores 2 --config \'run={{"models": ["{name}"]}}\''
