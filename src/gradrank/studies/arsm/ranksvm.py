@@ -121,6 +121,6 @@ def _inconclusive(job: Mapping[str, Sequence[Mapping[str, Any]]], published: Map
     return (
         f"The nearest optimum differs from one of the row's values by {number(near['solved'])}, the nearest stopped "
         f"run by {number(near['stopped'])}. But the {len(values)} stopped runs ({len(orders)} settings) have "
-        f"{metric_label(SHOWN)} from {number(min(values))} to {number(max(values))}, so a stop can give nearly any "
-        "value. These runs do not show that the published solver was stopped early. The row is unexplained."
+        f"{metric_label(SHOWN)} from {number(min(values))} to {number(max(values))}. So values near the published ones "
+        "do not show that the published solver was stopped early. The row is unexplained."
     )

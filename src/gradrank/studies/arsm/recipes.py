@@ -41,12 +41,13 @@ def recipes(inputs: Inputs) -> PageSection:
         "update",
         "The modified training, the paper's update and the paper's recipe",
         [
-            "The modified training adds three things to the paper's update: the entropy of the levels with a small "
-            "weight, three draws per step, and averaged weights (`gradrank models arsm`). The update has none of "
-            "these, the learning rate of the modified training, and ends if validation does not improve. The paper's "
-            "recipe in full has Adam at 1e-4, 2,000 epochs, the discount 1 / log2(1 + r) in the loss, one draw per "
-            "step, and the epoch that is best on validation. The paper does not say how many queries a step takes; "
-            "here it takes 50. In this section, each training has one seed, which is the same for all three.",
+            "The modified training adds four things to the paper's update: the entropy of the levels with a small "
+            "weight, three draws per step, averaged weights, and at least ten steps per epoch (`gradrank models "
+            "arsm`). The update has none of these, the learning rate of the modified training, and ends if validation "
+            "does not improve. The paper's recipe in full has Adam at 1e-4, 2,000 epochs, the discount 1 / log2(1 + r) "
+            "in the loss, one draw per step, and the epoch that is best on validation. The paper does not say how many "
+            "queries a step takes; here it takes 50. In this section, each training has one seed, which is the same "
+            "for all three.",
             f"Query by query: {describe_significant(tests, 'dataset', 'pair')}",
             _late(epochs),
             _unexplained(rows),

@@ -66,9 +66,12 @@ def _in_short(nets: Table) -> str:
 
 def _separated(nets: Table) -> str:
     """Return a sentence that says for how many trainings the two nets are separated on the test queries."""
+    if not nets.rows:
+        return ""
     above = sum(row["verdict"] == AS_PUBLISHED for row in nets.rows)
     below = sum(row["verdict"] == REVERSED for row in nets.rows)
-    text = f"On test queries, two layers are better than one in {above} of {len(nets.rows)} trainings, and worse in {below}."
+    counts = f"better than one in {above} of {len(nets.rows)} trainings, and worse in {below}"
+    text = f"On test queries, two layers are {counts}."
     return text if above else f"{text} That two layers are better in the paper is unexplained."
 
 
@@ -78,9 +81,9 @@ def _smallest(fewer: Table) -> str:
     if not rows:
         return ""
     differences = "; ".join(f"{row['difference']:+.4f} on {row['queries']}" for row in rows)
-    changes = len({row["difference"] > 0 for row in rows}) > 1
+    sign = "changes" if len({row["difference"] > 0 for row in rows}) > 1 else "is the same"
     return (
-        f"Linear minus quadratic, by training queries: {differences}. The sign {'changes' if changes else 'is the same'}. "
+        f"Linear minus quadratic, by training queries: {differences}. The sign {sign}. "
         "Fewer queries change more than the weights per document, so the cause is not shown."
     )
 
