@@ -17,16 +17,17 @@ CORPORA = {"mq2007": ("Gov2", "about 25,000,000", "about 1,700"), "ohsumed": ("O
 def corpora(inputs: Inputs) -> PageSection:
     """Return the section on the collections: each corpus, and the counted sizes of its LETOR files."""
     rows = [_row(inputs, dataset) for dataset in inputs.datasets]
-    shares = ", ".join(f"{row['documents'] / row['queries']:.0f} on {row['dataset']}" for row in rows)
+    shares = ", ".join(f"{row['documents'] / row['queries']:.0f} documents on {row['dataset']}" for row in rows)
     empty = ", ".join(f"{row['empty']:,} of {row['queries']:,} queries on {row['dataset']}" for row in rows)
     return PageSection(
         "collections",
         "Table 1: the collections",
         [
-            "The paper's Table 1 describes the collections. The size of a corpus and the size of the files that are "
+            "The paper's Table 1 describes the collections. Its numbers were not available here, so the table below "
+            "has the sizes that the makers of LETOR give. The size of a corpus and the size of the files that are "
             "trained on differ: a corpus is searched for each query, and only the documents that were judged for a "
-            f"query are in the files of LETOR. These are {shares} per query. A document that was judged for two "
-            "queries counts twice.",
+            f"query are in the files of LETOR. On average, these are {shares} per query. A document that was judged "
+            "for two queries counts twice.",
             f"{empty} have no relevant document. They are evaluated, and the training of ARSM leaves them out.",
         ],
         [

@@ -36,7 +36,8 @@ def graded_precision(inputs: Inputs, models: tuple[str, ...]) -> PageSection:
         "Equation 8: average precision with grades",
         [
             "The tables of MAP count a document as relevant if its grade is at least 1, as the evaluation programs of "
-            "LETOR do. Equation 8 is about graded labels, so two more readings are measured. With grades as weights, "
+            "LETOR do. Equation 8 is read here as an average precision of graded labels. Two more readings are "
+            "measured. With grades as weights, "
             "average precision is the sum over ranks k of y_k (y_1 + ... + y_k) / k, divided by the sum of all grades "
             "y. This value can exceed 1. The mean over thresholds is graded average precision with equally likely "
             "thresholds (Robertson, Kanoulas & Yilmaz 2010): each threshold t makes the grades of at least t "

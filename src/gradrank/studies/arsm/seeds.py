@@ -17,8 +17,8 @@ from gradrank.studies.common.training import values_of
 
 SEEDED = (*COLUMNS, Column("seeds", "seeds above 0"))
 SEEDED_NOTE = (
-    f"{NOTE} Values are means over seeds. If both methods have several seeds, the interval is Student's and covers "
-    "queries and seeds."
+    f"{NOTE} With several seeds, values are means over seeds. If both methods have several seeds, the interval is "
+    "Student's and covers queries and seeds."
 )
 
 

@@ -8,7 +8,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
-from gradrank.studies.arsm.tables import LABELS, PAPER, Measured, compare_with_published
+from gradrank.studies.arsm.tables import LABELS, MODIFIED, PAPER, Measured, compare_with_published
 from gradrank.studies.common.comparison import verdict_columns
 from gradrank.studies.common.study import PageSection
 
@@ -23,7 +23,12 @@ EXPERIMENTS = {  # what the page measures about a row, by data set and model
 def unexplained(measured: Measured) -> PageSection:
     """Return the section on differences from the paper's rows. measured: the values of the paper's methods."""
     rows = sorted(
-        (max(_rows(dataset, model, models), key=_relative) for dataset, models in measured.items() for model in models),
+        (
+            max(_rows(dataset, model, models), key=_relative)
+            for dataset, models in measured.items()
+            for model in models
+            if model != MODIFIED
+        ),
         key=_relative,
         reverse=True,
     )
@@ -38,7 +43,8 @@ def unexplained(measured: Measured) -> PageSection:
             "Our values differ from the paper's, and the table has the metric of each row with the widest difference, "
             f"as a share of half its 95% interval. The widest: {widest}.",
             "Where a section of this page has an experiment about a row, the table names it. None of these experiments "
-            "shows what was done in the paper. All differences of the table are unexplained.",
+            "shows what was done in the paper. All differences of the table are unexplained. The modified training is "
+            "not the paper's, so it is left out.",
         ],
         [
             Table(

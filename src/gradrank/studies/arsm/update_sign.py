@@ -25,9 +25,9 @@ def update_sign() -> PageSection:
         "sign",
         "The sign of the update",
         [
-            "Algorithm 1 prints an update that adds the estimated gradient. If the loss is -NDCG, as in the text, this "
-            "raises the loss. This project subtracts the gradient of -NDCG, which is the printed update for the "
-            "measure NDCG itself.",
+            "Algorithm 1 is read here as an update that adds the estimated gradient, and the loss as -NDCG. Together, "
+            "they would raise the loss. This project subtracts the gradient of -NDCG, which is the same as adding the "
+            "gradient of NDCG.",
             f"One query of {len(GRADES)} documents with {LEVELS} levels has {LEVELS ** len(GRADES)} assignments of "
             "levels, so the expected loss is a sum over these. The mean of "
             f"{DRAWS:,} draws of the estimator differs from the exact gradient by at most {found['error']:.4f} in each "
