@@ -237,7 +237,10 @@ def test_one_job_per_additional_seed_of_the_repeated_entries():
         return {"dataset": "mq2007", "method": method, "model": "arsm", "params": {}, "seed": seed}
 
     trainings = [training(method, seed) for method in ("arsm", "arsm_levels-levels=3", "arsm_bare") for seed in (7, 8)]
-    jobs = training_jobs(Settings(datasets=("mq2007",), repeated=("arsm", "arsm_levels"), seeds=3), trainings)
+    known = {"datasets": ("mq2007",), "models": ("arsm",), "variants": {"arsm_levels": {"model": "arsm"}}, "seeds": 3}
+    with pytest.raises(ValueError, match="repeated: 'arsm_level' is not one of"):
+        Settings(**known, repeated=("arsm_level",))
+    jobs = training_jobs(Settings(**known, repeated=("arsm", "arsm_levels")), trainings)
     repeats = {(job["method"], job["seed"]) for job in jobs.values() if job["kind"] == "repeat"}
     assert repeats == {("arsm", 9), ("arsm_levels-levels=3", 9)}
     assert [job["seed"] for job in jobs.values() if job["kind"] == "pointwise"] == [7, 8, 9]

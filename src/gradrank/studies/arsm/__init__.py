@@ -4,9 +4,9 @@ One section compares RankSVM on OHSUMED with the results that LETOR 3.0 publishe
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gradrank.config.studies import StudySettings
 
@@ -32,6 +32,13 @@ class Settings(StudySettings):
 
     repeated: tuple[str, ...] = ()
     seeds: int = Field(1, ge=1, le=100)
+
+    @model_validator(mode="after")
+    def _repeats_own_methods(self) -> Self:
+        for name in self.repeated:
+            if name not in (*self.models, *self.variants):
+                raise ValueError(f"repeated: {name!r} is not one of this study's models or variants")
+        return self
 
 
 def training_jobs(settings: Settings, trainings: Iterable[dict[str, Any]]) -> dict[str, Any]:
