@@ -75,7 +75,7 @@ def make_collection(path: Path, **meta: Any) -> np.ndarray:
     }
     parts = {number: own.drop("part") for (number,), own in pl.DataFrame(frame).group_by("part", maintain_order=True)}
     folds = [{"train": trained_on(fold), "vali": [], "test": [part_of(fold)]} for fold in range(1, PARTS + 1)]
-    store(path, parts, **{"folds": folds} | meta)
+    store(path, parts, **{"folds": folds, "features": 46} | meta)
     return labels.reshape(PARTS, rows)
 
 

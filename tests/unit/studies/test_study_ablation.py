@@ -19,8 +19,9 @@ from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.provenance.study_records import study_code
 from gradrank.studies.ablation.experiments import METRICS, run_job
-from gradrank.studies.ablation.page import VERDICTS, build, values_of
+from gradrank.studies.ablation.page import VERDICTS, build
 from gradrank.studies.common.study import Inputs
+from gradrank.studies.common.training import values_of
 from gradrank.studies.common.writing import write_study
 from gradrank.training.job import train
 from gradrank.workflow_support.plan import Plan

@@ -1,23 +1,20 @@
 """The page of the study: for each data set, the difference that each group of features makes to each method."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
-
-import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.diff.verdicts import MeanDifference, Verdict, compare_values
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
+from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.seeds import seeds_of
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.ablation.experiments import METRICS
 from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.studies.common.training import Job, values_of
 
 RERUN = "Fix: run `snakemake --cores 2 ablation`"
-Job = Mapping[str, Any]
 VERDICTS: dict[Verdict, str] = {
     "worse": "worse without",
     "better": "better without",
@@ -100,21 +97,6 @@ def _comparisons(
             if not full.same_queries(without):
                 raise GradrankError(f"{inputs.folder}: {method} without {group} has other test queries. {RERUN}")
             yield method, group, full, without
-
-
-def values_of(jobs: Sequence[Job]) -> QueryValues:
-    """Return the values per query of the jobs of one method and group, one job per seed."""
-    folds = jobs[0]["folds"]
-    numbers = np.repeat(np.arange(1, len(folds) + 1), [len(fold["qids"]) for fold in folds])
-    qids = np.concatenate([np.array(fold["qids"]) for fold in folds])
-    seeds = [
-        {
-            name: np.concatenate([np.array(fold["values"][name], np.float64) for fold in job["folds"]])
-            for name in METRICS
-        }
-        for job in jobs
-    ]
-    return mean_over_seeds(numbers, qids, seeds)
 
 
 def _row(group: str, row: MeanDifference) -> Row:

@@ -1,8 +1,9 @@
-"""The job of the ARSM study: RankSVM with many values of C, solved to the optimum and stopped early.
+"""The jobs of the ARSM study: trainings with further seeds, a loss per document, and RankSVM with many values of C.
 
-The job tests whether C or an early stop of the solver explains the RankSVM row of LETOR 3.0 on OHSUMED. That row was
-computed with SVM^light, which minimises the plain hinge loss on a few pairs at a time. Here, dual coordinate descent on
-the plain hinge loss starts from w = 0, visits each pair once in random order, and stops after a given number of pairs.
+The job of RankSVM asks whether C or an early stop of the solver can give the RankSVM row of LETOR 3.0 on OHSUMED. That
+row was computed with SVM^light, which minimises the plain hinge loss on a few pairs at a time. Here, dual coordinate
+descent on the plain hinge loss starts from w = 0, visits each pair once in random order, and stops after a given number
+of pairs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
+from gradrank.studies.arsm.pointwise_training import train_pointwise
+from gradrank.studies.common.training import train_folds
 from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.ranksvm.dual import weights_after_visits
 from gradrank.training.solvers.ranksvm.objective import group_by_grade
@@ -21,10 +24,27 @@ from gradrank.training.solvers.ranksvm.primal import solve_primal
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "map", "p@10")
 CONVENTION = "letor3"
+ABOUT = ("kind", "dataset", "method", "seed")  # keys of the settings that a training's result also has
+
+
+def convention_of(dataset: str) -> str:
+    """Return the convention of the evaluation program that was published with the collection."""
+    return "letor3" if dataset == "ohsumed" else "letor4"
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
-    """Return the means of the test values over folds.
+    """Run one job. settings: one of the values of `training_jobs`. seed: the seed of the run."""
+    kind = settings["kind"]
+    if kind == "ranksvm":
+        return {"kind": kind} | sweep(settings, data, seed)
+    convention = convention_of(settings["dataset"])
+    measure_folds = train_folds if kind == "repeat" else train_pointwise
+    about = {key: settings[key] for key in ABOUT}
+    return about | {"folds": measure_folds(settings, data, METRICS, convention)}
+
+
+def sweep(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
+    """Return the means of RankSVM's test values over folds.
 
     `solved` has one row per C. `stopped` has one row per C, number of visited pairs and order of the pairs.
 

@@ -110,8 +110,8 @@ def _shares(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
 def _choosing(dataset: str, entries: Sequence[ContestEntry], trials: Mapping[str, EntryTrials]) -> PageSection:
     """Return the section on the chosen configurations.
 
-    The section gives the gain from tuning, and the additional gain from choosing one configuration for all folds. The
-    additional gain is due to a leak: the test queries of each fold are validation queries of another fold.
+    The section gives the gain from tuning, and the additional gain from choosing one configuration for all folds. This
+    choice has a leak: the test queries of each fold are validation queries of another fold. It also uses more queries.
     """
     table = tables.choosing(dataset, trials)
     leaks = {row["method"]: row["leak"] for row in table.rows if row["leak"] is not None}

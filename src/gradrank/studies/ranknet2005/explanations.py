@@ -1,4 +1,4 @@
-"""Experiments on why the order of the methods differs from the order in the paper.
+"""Experiments on the order of the methods, which differs from the order in the paper.
 
 The nets are trained with other parameters. The number of hidden units that the nets use is measured. Some methods are
 trained on fewer queries.
@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradrank.data.stored import StoredCollection
-from gradrank.report.tables.numbers import setting
+from gradrank.evaluation.significance.decision import RULE
+from gradrank.evaluation.statistics import holm
+from gradrank.report.tables.numbers import P, setting
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.ranknet2005.order import GAP, gap
+from gradrank.studies.ranknet2005.order import AS_PUBLISHED, GAP, REVERSED, gap, verdict
 from gradrank.studies.ranknet2005.trainings import Training, jobs_on, training_of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS, quadratic_features
 from gradrank.training.nets.net import Net, affine, standardised
@@ -31,15 +33,15 @@ def explanations(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[
     nets, fewer = _nets(inputs, dataset, trainings), _fewer(inputs, dataset, trainings)
     return PageSection(
         f"explanations_{dataset}",
-        f"Causes of a different order, on {dataset}",
+        f"Experiments on the order, on {dataset}",
         [
-            "Where two methods do not stand as in Table 4, these experiments say what it depends on. A second layer "
-            "can be lost in training or in the data: so both nets were trained with other steps, the two-layer net "
-            "longer, and the table of hidden units says how much of what it learns is more than a linear form. "
-            f"{_in_short(nets)}",
+            "These experiments measure whether the order of two methods changes with the training or with the number "
+            "of queries. Both nets were trained with other steps, and the two-layer net longer. The table of hidden "
+            "units says how much of what it learns is more than a linear form. "
+            f"{_in_short(nets)} {_separated(nets)}",
             "Quadratic PRank has a weight per feature and per product of two features. The paper has 569 features, so "
-            f"{quadratic_features(569):,} weights for 384,314 training documents. Few features have few products, so "
-            "the same methods on fewer training queries show the order where there are many weights per document. "
+            f"{quadratic_features(569):,} weights for 384,314 training documents. Few features have few products. On "
+            "fewer training queries, the same methods have more weights per document. "
             f"{_smallest(fewer)}",
         ],
         [table for table in (nets, _units(inputs, dataset), fewer) if table.rows],
@@ -62,13 +64,28 @@ def _in_short(nets: Table) -> str:
     return f"Two layers minus one, as in Table 4: {parts} queries. With {of} it is above zero on validation{listed}."
 
 
+def _separated(nets: Table) -> str:
+    """Return a sentence that says for how many trainings the two nets are separated on the test queries."""
+    if not nets.rows:
+        return ""
+    above = sum(row["verdict"] == AS_PUBLISHED for row in nets.rows)
+    below = sum(row["verdict"] == REVERSED for row in nets.rows)
+    counts = f"better than one in {above} of {len(nets.rows)} trainings, and worse in {below}"
+    text = f"On test queries, two layers are {counts}."
+    return text if above else f"{text} That two layers are better in the paper is unexplained."
+
+
 def _smallest(fewer: Table) -> str:
     """Return the difference between linear and quadratic PRank in words, for each number of training queries."""
     rows = [row for row in fewer.rows if row["worse"] == METHODS["table4_quad_prank"][0]]
     if not rows:
         return ""
     differences = "; ".join(f"{row['difference']:+.4f} on {row['queries']}" for row in rows)
-    return f"Linear minus quadratic, by training queries: {differences}."
+    sign = "changes" if len({row["difference"] > 0 for row in rows}) > 1 else "is the same"
+    return (
+        f"Linear minus quadratic, by training queries: {differences}. The sign {sign}. "
+        "Fewer queries change more than the weights per document, so the cause is not shown."
+    )
 
 
 def _change(inputs: Inputs, dataset: str, method: str) -> tuple[str, dict[str, Any]]:
@@ -105,6 +122,9 @@ def _nets(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Trainin
             | {f"{split}_gap": gap(two, one, split)["difference"] for split in ("train", "vali")}
             | gap(two, one)
         )
+    for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):
+        row["wilcoxon_holm"] = float(p)
+        row["verdict"] = verdict(row)
     return Table(
         f"nets_{dataset}",
         "Two layers minus one, trained otherwise",
@@ -118,9 +138,12 @@ def _nets(inputs: Inputs, dataset: str, trainings: Mapping[str, Sequence[Trainin
             Column("train_gap", "two minus one, training", "+.4f"),
             Column("vali_gap", "validation", "+.4f"),
             *GAP,
+            Column("wilcoxon_holm", "p (Holm)", P),
+            Column("verdict", "order"),
         ),
         sorted(rows, key=lambda row: row["model"] not in NETS),
-        "NDCG@15, mean over folds and seeds; the last four columns are test queries, as in the table of the order.",
+        "NDCG@15, mean over folds and seeds. The columns from the difference on are about test queries, as in the "
+        f"table of the order. {RULE}",
     )
 
 
