@@ -228,7 +228,8 @@ def test_the_leaderboard_is_filtered_by_family_year_and_name(site, browser):
         return [...board.querySelectorAll("tbody tr")].filter((row) => row.offsetHeight).map((row) =>
           [row.dataset.model, row.dataset.family, row.dataset.year]);
       };
-      return [choose("family", "boosted trees"), choose("from", "2010"), choose("model", "lambda"), choose("until", "2000")];
+      const chosen = [["family", "boosted trees"], ["from", "2010"], ["model", "lambda"], ["until", "2000"]];
+      return chosen.map(([name, value]) => choose(name, value));
     })()""")
     by_family, by_year, by_name, none = shown
     assert len(by_family) > len(by_year) > len(by_name) > len(none) == 0

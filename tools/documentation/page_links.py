@@ -25,7 +25,7 @@ class PageLinks:
         self.origins = {uri: origin for origin, uri in origins.items()}
 
     def targets(self, uri: str, text: str) -> Iterator[str]:
-        """Yield the paths of the files and folders that a page links to and that are no pages."""
+        """Yield the paths of the linked files and folders that are not pages of the site."""
         for part, is_code in parts(text):
             for match in () if is_code else LINK.finditer(part):
                 path = self._path(uri, match[1])

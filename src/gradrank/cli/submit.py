@@ -30,7 +30,7 @@ def submit(
     scores: Annotated[
         str | None, typer.Option(help="Score files of another program to import first, such as 'runs/fold{fold}.txt'.")
     ] = None,
-    summary: Annotated[str, typer.Option(help="What the method does, in one sentence.")] = "",
+    summary: Annotated[str, typer.Option(help="One sentence that describes the method.")] = "",
     year: Annotated[int | None, typer.Option(help="Year of the publication.")] = None,
     publication: Annotated[Path | None, typer.Option(help="BibTeX file of the publication.")] = None,
     out: Annotated[
