@@ -13,6 +13,8 @@ HEADINGS = {
     for line in page.read_text().splitlines()
     if line.startswith("#")
 }
+# A heading that a study writes counts as well: the pages of long studies are remade after several changes.
+STUDIES = "".join(path.read_text() for path in sorted((ROOT / "src/gradrank/studies").rglob("*.py")))
 
 
 def table_rows():
@@ -39,4 +41,7 @@ def test_every_module_and_heading_exists(row):
     for place in row[2].split("; "):
         module, heading = re.fullmatch(r"`(.+)`", place), re.fullmatch(r"\*(.+)\*", place)
         assert module or heading, f"neither a module nor a heading: {place}"
-        assert (ROOT / "src/gradrank" / module[1]).is_file() if module else heading[1] in HEADINGS, place
+        if module:
+            assert (ROOT / "src/gradrank" / module[1]).is_file(), place
+        else:
+            assert heading[1] in HEADINGS or f'"{heading[1]}"' in STUDIES, place

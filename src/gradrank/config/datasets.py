@@ -128,7 +128,8 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
     """Return the reason why a data set cannot have this name or these settings; None if there is no such reason."""
     entry = catalogue().get(name)
     if entry is not None:
-        free = entry.generator or not set(values or {}) - set(DataSetParams.model_fields)
+        keys = set(values) if isinstance(values, Mapping) else set()
+        free = entry.generator or not keys - set(DataSetParams.model_fields)
         return (
             None
             if free
