@@ -1,15 +1,12 @@
 """The blog's claims on made-up results: what tracks what, how AP spreads, and the worked example by exact fractions."""
 
-from fractions import Fraction
-from itertools import combinations
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
 from gradrank.evaluation.metrics import average_precision as average_precision_of
 from gradrank.studies.average_precision.page import CONVENTION
-from gradrank.studies.average_precision.worked import PRINTED, SLIPS, average_precision
+from gradrank.studies.average_precision.worked import SYSTEMS
 from made_study import make_study, written
 
 NOISE = {"lambdamart": 0.1, "lambdarank": 0.5, "ranksvm": 1.0, "listnet": 1.5, "mart": 3.0, "single_feature": 30.0}
@@ -59,24 +56,18 @@ def test_spread_over_queries_and_over_methods(made):
     assert shares["over_methods"] == pytest.approx(np.sqrt(np.mean([each.var(ddof=1) for each in kept.T])))
 
 
-def test_no_three_relevant_documents_have_the_printed_value():
-    """At every depth: 3 / r = 8/3 - 1/r1 - 2/r2 has no rank r after r2."""
-    assert Fraction(8, 9) == PRINTED
-    assert all(average_precision(ranks) != PRINTED for ranks in combinations(range(1, 60), 3))
-    for first, second in combinations(range(1, 200), 2):
-        rest = 3 * PRINTED - Fraction(1, first) - Fraction(2, second)
-        last = 3 / rest
-        assert not (last > second and last.denominator == 1)
-
-
 def test_worked_example_agrees_with_the_metric_map(made):
     rows = made[2]["worked"].rows
-    assert [row["printed"] for row in rows] == [pytest.approx(8 / 9)] * 3
-    assert [row["right"] for row in rows] == pytest.approx([11 / 12, 29 / 36, 1.0])
-    for ranks, _ in SLIPS.values():
-        labels = np.isin(np.arange(1, 6), ranks).astype(int)
-        found = average_precision_of(-np.arange(5.0), labels, np.array([0, 5]))
-        assert found == pytest.approx([float(average_precision(ranks))])
-    said = made[1]["worked"].paragraphs[0]
-    assert "= 53/126 = 0.4206, which is .42" in said
-    assert "no AP of three relevant documents" in said and "13/15 = 0.8667 and 11/12 = 0.9167" in said
+    assert [row["ap"] for row in rows] == pytest.approx([5 / 6, 1.0, 53 / 126])
+    assert [row["summed_mean"] for row in rows] == pytest.approx([7 / 9, 1.0, 53 / 126])
+    for row, system in zip(rows, SYSTEMS.values(), strict=True):
+        labels = np.isin(np.arange(1, 9), system.hits).astype(int)
+        found = average_precision_of(-np.arange(8.0), labels, np.array([0, 8]))
+        assert found == pytest.approx([row["ap"]])
+
+
+def test_the_slip_of_system_1_is_named_with_the_right_value(made):
+    first, third = made[1]["worked"].paragraphs
+    assert "(1/1 + 2/2 + 2/6) / 3, which is 7/9, and calls it 8/9" in first
+    assert "2/6 at rank 6 should be 3/6" in first and first.endswith("The AP is 5/6.")
+    assert "53/126 = 0.4206" in third and "0.42; the blog prints 0.41" in third
