@@ -70,4 +70,4 @@ def test_the_slip_of_system_1_is_named_with_the_right_value(made):
     first, third = made[1]["worked"].paragraphs
     assert "(1/1 + 2/2 + 2/6) / 3, which is 7/9, and calls it 8/9" in first
     assert "2/6 at rank 6 should be 3/6" in first and first.endswith("The AP is 5/6.")
-    assert "53/126 = 0.4206" in third and "0.42; the blog prints 0.41" in third
+    assert "53/126 = 0.4206" in third and "0.42, and the blog prints 0.41" in third

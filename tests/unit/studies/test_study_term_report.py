@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from gradrank.models.ranknet_report.pair_net import PairNet
-from gradrank.studies.term_report.claims import HIGH, LOW, MEASURED, PLAIN
-from gradrank.studies.term_report.targets import blog_cost, report_cost
+from gradrank.models.ranknet_report.pair_net import Examples, PairNet
+from gradrank.studies.term_report.claims import LOW, MEASURED, WITH_L2
+from gradrank.studies.term_report.targets import blog_cost, cross_entropy, report_target
 from gradrank.studies.term_report.weights import positions
 from made_study import DOCUMENTS, PARTS, make_study, part_of, trained_on, written
 
@@ -49,12 +49,13 @@ def test_conventions_of_the_claims_by_definition(made):
 
     inputs, _, tables = made
     labels = [pl.read_parquet(inputs.data / f"mq2007/part{part}.parquet") for part in range(1, PARTS + 1)]
-    rows = [row for row in tables["claims"].rows if row["method"] == PLAIN]
+    about = "without / with L2"
+    rows = [row for row in tables["claims"].rows if (row["attribution"], row["method"]) == (about, WITH_L2)]
     for part, held in (("test", lambda fold: [part_of(fold)]), ("train", trained_on)):
         expected = {name: [] for name in MEASURED}
         for fold in range(1, PARTS + 1):
             own = np.concatenate([labels[number - 1]["label"].to_numpy() for number in held(fold)])
-            scores = inputs.method("mq2007", PLAIN).fold(fold).scores(part)
+            scores = inputs.method("mq2007", WITH_L2).fold(fold).scores(part)
             queries = list(zip(own.reshape(-1, DOCUMENTS), scores.reshape(-1, DOCUMENTS), strict=True))
             values = {
                 "letor4": [ndcg15(y, s, lambda rank: 1 / math.log2(max(rank, 2)), 0.0) for y, s in queries],
@@ -70,24 +71,60 @@ def test_conventions_of_the_claims_by_definition(made):
         (one,) = (
             row
             for row in tables["claims_other"].rows
-            if (row["method"], row["part"], row["metric"], row["files"], row["published"])
-            == (PLAIN, part, "NDCG@15", "one file", HIGH if part == "test" else LOW)
+            if (row["attribution"], row["method"], row["part"], row["metric"], row["files"])
+            == (about, WITH_L2, part, "NDCG@15", "one file")
         )
         assert one["standard"] == pytest.approx(expected["standard"][0], abs=1e-12)
 
 
-def test_the_report_s_targets_and_the_blog_s_are_one_cost(made):
+def test_the_targets_of_both_blogs_are_one_cost_and_the_report_s_is_another(made):
     rows = made[2]["targets"].rows
-    assert [(row["blog"], row["report"]) for row in rows] == [(-1, 0), (0, 0.5), (1, 1)]
+    assert [(row["blog"], row["direct"], row["report"]) for row in rows] == [(-1, 0, 0), (0, 0.5, 0), (1, 1, 1)]
+    assert [row["report_target"] for row in rows] == [0.5, 0.5, 1]
     for o in (-3.0, 0.0, 0.7):
         for S in (-1.0, 0.0, 1.0):
-            assert report_cost((1 + S) / 2, o) == pytest.approx(blog_cost(S, o), rel=1e-12)
+            assert cross_entropy((1 + S) / 2, o) == pytest.approx(blog_cost(S, o), rel=1e-12)
+    assert rows[0]["report_cost"] == pytest.approx(rows[1]["report_cost"]) != pytest.approx(rows[0]["blog_cost"])
+
+
+def test_the_report_s_cost_of_both_orders_is_least_at_a_finite_difference(made):
+    os = np.linspace(0.5, 2.0, 15_001)
+    both = [cross_entropy(report_target(1.0), o) + cross_entropy(report_target(0.0), -o) for o in os]
+    least = os[np.argmin(both)]
+    assert least == pytest.approx(math.log(3), abs=1e-3)
+    assert f"P = 0.75, a difference of {math.log(3):.4f}" in made[1]["targets"].paragraphs[1]
+
+
+def test_the_report_s_targets_are_compared_with_1_and_0_per_penalty(made):
+    inputs, _, tables = made
+    rows = tables["literal_tests"].rows
+    assert [(row["dataset"], row["net"], row["metric"]) for row in rows] == [
+        (dataset, net, metric)
+        for dataset in ("mq2007", "ohsumed")
+        for net in ("no L2", "L2")
+        for metric in ("NDCG@15", "MAP")
+    ]
+    pair = [
+        inputs.measure("ohsumed", model, ["map"], "letor4") for model in ("report_literal-l2=0.01", "ranknet_report_l2")
+    ]
+    assert rows[-1]["difference"] == pytest.approx(pair[0].mean("map") - pair[1].mean("map"))
+
+
+def test_the_lower_value_belongs_to_a_net_with_l2(made):
+    lower = {row["method"] for row in made[2]["claims"].rows if row["published"] == LOW}
+    assert lower and all(made[0].params("mq2007", model)["l2"] == 0.01 for model in lower)
+    assert {row["attribution"] for row in made[2]["claims_gaps"].rows} == {
+        "without / with L2",
+        "RankSVM_ndcg / RankNet",
+        "pointwise, without / with L2",
+    }
 
 
 @pytest.mark.parametrize("target", [0, 1])
 def test_the_net_that_is_trained_has_the_report_s_cost(target):
     net = PairNet([2, 3, 1], False, np.random.default_rng(0))
     first, second = np.ones((1, 2), np.float32), np.zeros((1, 2), np.float32)
-    found = net.differentiate(first, second, np.array([target]))
+    pair = Examples(np.array([0]), np.array([1]), np.array([target]), None)
+    found = net.differentiate(np.concatenate([first, second]), pair)
     o = float((np.maximum((first - second) @ net.weights[0], 0) @ net.weights[1])[0, 0])
-    assert found == pytest.approx(report_cost(target, o), rel=1e-6)
+    assert found == pytest.approx(cross_entropy(target, o), rel=1e-6)

@@ -88,7 +88,8 @@ def _third_system() -> str:
     ap = mean(precisions(system.hits))
     return (
         f"System 3 has its relevant documents at the ranks {_listed(system.hits)}, and its AP is {ap} = "
-        f"{float(ap):.4f}. Rounded to two decimals this is {float(ap):.2f}; the blog prints {float(system.printed):.2f}."
+        f"{float(ap):.4f}. Rounded to two decimals this is {float(ap):.2f}, and the blog prints "
+        f"{float(system.printed):.2f}."
     )
 
 

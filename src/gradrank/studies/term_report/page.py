@@ -10,4 +10,4 @@ from gradrank.studies.term_report.weights import positions, weights
 def build(inputs: Inputs) -> list[PageSection]:
     """Return the sections of the page."""
     claimed = [claims(inputs)] if DATASET in inputs.datasets else []
-    return [positions(), weights(inputs), *claimed, targets(), scoring(inputs), variation(inputs)]
+    return [positions(), weights(inputs), *claimed, targets(inputs), scoring(inputs), variation(inputs)]
