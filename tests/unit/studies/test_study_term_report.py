@@ -1,23 +1,51 @@
 """The term report's study on made-up results: the figure's exact values, the claims, the paired questions."""
 
 import math
+from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 
+from gradrank.base.results import write_job
 from gradrank.models.ranknet_report.pair_net import Examples, PairNet
 from gradrank.studies.term_report.claims import LOW, MEASURED, WITH_L2
+from gradrank.studies.term_report.experiments import METRICS, PARAMS, PENALTIES, form_name, run_job
 from gradrank.studies.term_report.targets import blog_cost, cross_entropy, report_target
 from gradrank.studies.term_report.weights import positions
+from made_collection import store
 from made_study import DOCUMENTS, PARTS, make_study, part_of, trained_on, written
 
 NOISE = {"ranksvm_ndcg": 0.0, "ranksvm": 3.0, "report_whole-l2=0.01": 3.0, "report_hidden-hidden=64": 5.0}
 NOISE |= {"ranknet_report_l2": 2.0}
 
 
+def made_forms(inputs, dataset):
+    """The result of a job: the values of RankSVM for every form, and lower ones for the forms with plain pairs."""
+    values = inputs.measure(dataset, "ranksvm", METRICS, "letor4")
+    forms = {}
+    for name, factor in ((form_name(*form), 0.5 if form[0] == "pair" else 1.0) for form in product(PARAMS, PENALTIES)):
+        forms[name] = [
+            {
+                "C": 1.0,
+                "qids": values.qids[values.folds == fold].tolist(),
+                "values": {
+                    metric: [None if np.isnan(value) else factor * value for value in of_metric[values.folds == fold]]
+                    for metric, of_metric in values.values.items()
+                },
+            }
+            for fold in range(1, PARTS + 1)
+        ]
+    return forms
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     inputs = make_study(tmp_path_factory.mktemp("term"), "term_report", NOISE)
+    for dataset in inputs.datasets:
+        write_job(
+            inputs.folder / f"jobs/forms-{dataset}.json", {"dataset": dataset, "forms": made_forms(inputs, dataset)}
+        )
     sections = written("term_report", inputs)
     tables = {item.id: item for section in sections for item in section.content if not hasattr(item, "svg")}
     return inputs, {section.id: section for section in sections}, tables
@@ -45,8 +73,6 @@ def ndcg15(labels, scores, discount, empty):
 
 def test_conventions_of_the_claims_by_definition(made):
     """The values of letor4, standard, lightgbm and dropped, on both parts and on one file, follow their definitions."""
-    import polars as pl
-
     inputs, _, tables = made
     labels = [pl.read_parquet(inputs.data / f"mq2007/part{part}.parquet") for part in range(1, PARTS + 1)]
     about = "without / with L2"
@@ -128,3 +154,30 @@ def test_the_net_that_is_trained_has_the_report_s_cost(target):
     found = net.differentiate(np.concatenate([first, second]), pair)
     o = float((np.maximum((first - second) @ net.weights[0], 0) @ net.weights[1])[0, 0])
     assert found == pytest.approx(cross_entropy(target, o), rel=1e-6)
+
+
+def test_the_further_forms_are_compared_with_their_nearest_forms(made):
+    """The made-up weighted forms have the values of RankSVM, and the plain ones half of them."""
+    rows = {(row["dataset"], row["pair"], row["metric"]): row["difference"] for row in made[2]["more_forms_tests"].rows}
+    assert len(rows) == 2 * 6 * len(METRICS)
+    own = made[0].measure("mq2007", "ranksvm", ["map"], "letor4").mean("map")
+    assert rows["mq2007", "ranksvm_ndcg_l1_primal − ranksvm_l1_primal", "MAP"] == pytest.approx(own / 2)
+    nearest = made[0].measure("mq2007", "ranksvm_l1_dual", ["map"], "letor4").mean("map")
+    assert rows["mq2007", "ranksvm_l1_primal − ranksvm_l1_dual", "MAP"] == pytest.approx(own / 2 - nearest)
+
+
+def test_the_job_learns_a_linear_order(tmp_path):
+    """Grades follow one feature, so every form ranks the test parts nearly perfectly."""
+    rng, parts = np.random.default_rng(0), {}
+    for part in range(1, PARTS + 1):
+        x = rng.uniform(size=(4 * DOCUMENTS, 3)).astype(np.float32)
+        columns = {f"f{number}": x[:, number] for number in range(3)}
+        frame = {"qid": np.repeat(np.arange(4) + 4 * part, DOCUMENTS), "label": (3 * x[:, 0]).astype(int)}
+        parts[part] = pl.DataFrame(frame | columns)
+    folds = [{"train": trained_on(fold), "vali": [fold % PARTS + 1], "test": [part_of(fold)]} for fold in (1, 2)]
+    store(tmp_path / "made", parts, folds=folds)
+    found = run_job({"dataset": "made"}, tmp_path, 1)
+    assert set(found["forms"]) == {form_name(*form) for form in product(PARAMS, PENALTIES)}
+    for folds_of_form in found["forms"].values():
+        for fold in folds_of_form:
+            assert len(fold["qids"]) == 4 and np.mean(fold["values"]["map"]) > 0.9
