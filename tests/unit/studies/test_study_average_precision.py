@@ -61,7 +61,7 @@ def test_spread_over_queries_and_over_methods(made):
 
 
 def test_swap_rate_by_enumeration():
-    """Of the three divisions of four queries in two halves, one swaps the two methods and one ties them in a half."""
+    """Four queries have three divisions in two halves."""
     values = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
     found = swap_rate(values)
     expected = []

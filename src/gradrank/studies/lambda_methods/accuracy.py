@@ -41,7 +41,8 @@ def accuracy(inputs: Inputs) -> PageSection:
         [
             "The accuracy of a method is the share of the pairs of documents of one query with different grades that "
             "are in the right order. RankNet's cost is a smooth form of the errors on pairs, while LambdaRank and "
-            f"LambdaMART weigh a pair by the change of NDCG. {describe_significant(tests, 'dataset', 'methods')}"
+            "LambdaMART weigh a pair by the change of NDCG.",
+            f"Query by query, {describe_significant(tests, 'dataset', 'methods')}",
         ],
         [
             Table("accuracy", "Means over folds", [*heads, *mean_columns(METRICS)], rows),

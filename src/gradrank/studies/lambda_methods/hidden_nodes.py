@@ -132,12 +132,14 @@ def too_many(dataset: str, nets: Sequence[Net], rows: Sequence[Row], tests: Sequ
         f"{number(-gap)}, in {folds} of {len(many.last)} folds"
     )
     at_best = "holds" if worse else "is not shown"
-    at_last = "holds" if best is not many and folds == len(many.last) else "is not shown"
+    at_last = (
+        "not worse" if best is many else "worse in every fold" if folds == len(many.last) else "worse in some folds"
+    )
     return (
         f"{dataset}, too many: with the best epoch, the net with {_count(many.nodes)} is significantly worse than "
         f"{len(worse)} of {len(own)} smaller nets on the test queries, so the claim {at_best}. After the last epoch, "
-        f"the least training cost is that of {_count(least_loss)}, and {last}. So without a choice of the epoch the "
-        f"claim {at_last}."
+        f"the least training cost is that of {_count(least_loss)}, and {last}. So without a choice of the epoch, "
+        f"too many nodes are {at_last}."
     )
 
 

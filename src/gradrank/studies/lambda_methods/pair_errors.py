@@ -14,6 +14,7 @@ from gradrank.studies.common.study import Inputs, PageSection
 
 RANKNET, LAMBDARANK = "ranknet_two_layer", "lambdarank"
 METRIC = "ndcg@10"
+SHOWN = 8  # largest number of relevant documents of an example that are listed
 CONVENTION = "standard"  # discount 1/log2(1 + rank), as in Burges 2010
 # Burges 2010, figure 1: two relevant documents among 16. Their ranks in the ranking on the left and on the right.
 FIGURE_DOCUMENTS = 16
@@ -33,7 +34,7 @@ def pair_errors(inputs: Inputs) -> PageSection:
             "The claim: RankNet's cost counts pairs, so a ranking with fewer pairs in the wrong order can have a worse "
             f"NDCG. {_figure_sentence()}",
             f"On the test queries, {RANKNET} and {LAMBDARANK} are compared. A query is an example if one of the two "
-            f"rankings has fewer pair errors and a lower {label}. The second table has, for each data set, the example "
+            f"rankings has fewer pair errors and a lower {label}. The last table has, for each data set, the example "
             f"with the largest loss of {label}.",
             *(_verdict(dataset, rows) for dataset in inputs.datasets),
         ],
@@ -67,7 +68,7 @@ EXAMPLE = (
     Column("ranking"),
     Column("errors", "pair errors", "d"),
     Column("value", metric_label(METRIC), ".4f"),
-    Column("ranks", "ranks of relevant documents, with their grades"),
+    Column("ranks", f"ranks of the first {SHOWN} relevant documents, with their grades"),
 )
 
 
@@ -191,8 +192,9 @@ def clearest_example(dataset: str, queries: Compared) -> list[Row]:
 
 
 def _ranks(grades: np.ndarray) -> str:
-    """Return the ranks of the relevant documents with their grades, such as `1 (2), 4 (1)`."""
-    return ", ".join(f"{rank + 1} ({grades[rank]})" for rank in np.flatnonzero(grades > 0))
+    """Return the ranks of the first relevant documents with their grades, such as `1 (2), 4 (1)`."""
+    ranks = np.flatnonzero(grades > 0)[:SHOWN]
+    return ", ".join(f"{rank + 1} ({grades[rank]})" for rank in ranks)
 
 
 def _verdict(dataset: str, rows: Sequence[Row]) -> str:

@@ -89,8 +89,8 @@ def _definitions() -> str:
         "cross-entropy of P = sig(o) and the target `(1 + S) / 2`. Another blog gives the targets 0, 1/2 and 1. The "
         f"costs of the two blogs differ by at most {gap:.0e}. In the report S is 1 if document i is more relevant than "
         "document j, otherwise 0, and the target is `(1 + S) / 2`. So a document that is not more relevant has the "
-        f"target {number(report_target(0.0), 'g')}. The target equals that of the blogs for: {', '.join(same)}. It is "
-        f"another one for: {', '.join(other)}."
+        f"target {number(report_target(0.0), 'g')}. The target equals that of the blogs for: {', '.join(same)}. It "
+        f"differs for: {', '.join(other)}."
     )
 
 
