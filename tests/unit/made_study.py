@@ -41,7 +41,7 @@ def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> 
                     drawn = rng.normal(0.0, (noise or {}).get(model, 1.0), len(grades))
                     frames.append(pl.DataFrame({"score": grades + drawn}).with_columns(split=pl.lit(split)))
                 pl.concat(frames).write_parquet(results.scores_path)
-                history = {"step": [1, 2, 3], "vali_ndcg@10": [0.2, 0.5, 0.4]}
+                history = {"step": [1, 2, 3], "train_loss": [3.0, 2.0, 1.0], "vali_ndcg@10": [0.2, 0.5, 0.4]}
                 pl.DataFrame(history).write_parquet(results.history_path)
                 write_spec(results, model=variant.model, params=variant.params)
     return Inputs(root / "results", root / "data" / "parquet", Results(root / "results").study(name).folder, settings)

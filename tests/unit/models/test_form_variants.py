@@ -15,7 +15,7 @@ VARIANTS = [
     *((ARSM, {"combination": name}, Combined) for name in ("level", "square", "upper_half", "likeliest")),
     *((McRank, {"form": name}, Combined) for name in ("multiclass", "ordinal")),
     (RankNetReport, {"reading": "difference", "scoring": "plain"}, Combined),
-    (RankNetReport, {"reading": "siamese", "scoring": "plain"}, NetForm),
+    *((RankNetReport, {"reading": name, "scoring": "plain"}, NetForm) for name in ("siamese", "pointwise")),
 ]
 
 
@@ -31,7 +31,7 @@ def test_the_form_has_the_scores_of_the_model(cls, settings, kind, grades):
     assert len(set(scores)) > 1
 
 
-@pytest.mark.parametrize("reading", ["difference", "siamese"])
+@pytest.mark.parametrize("reading", ["difference", "siamese", "pointwise"])
 def test_row_sums_have_no_form(reading):
     model = fit(RankNetReport, random_part(1), random_part(2), reading=reading)
     with pytest.raises(NoScoringForm, match="all documents of the query"):

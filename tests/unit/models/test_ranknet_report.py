@@ -1,5 +1,7 @@
 """The pair net: its gradient against torch, its probabilities and row sums by brute force over all pairs."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import islice, pairwise
 
 import numpy as np
@@ -7,7 +9,7 @@ import pytest
 
 from gradrank.data.pairs import Pairs
 from gradrank.models.ranknet_report import RankNetReport
-from gradrank.models.ranknet_report.pair_net import PairNet, train_epochs
+from gradrank.models.ranknet_report.pair_net import Examples, PairNet, draw_documents, draw_pairs, train_epochs
 from gradrank.training.nets.net import Net
 from made_rankings import linear_grades
 
@@ -72,16 +74,17 @@ def test_the_plain_score_is_of_the_document_alone(reading):
     np.testing.assert_array_equal(model.score(part.features, np.array([0, 12])), scores)
 
 
-@pytest.mark.parametrize("siamese", [False, True])
-def test_gradient_by_autograd(siamese):
+@pytest.mark.parametrize("reading", [*READINGS, "pointwise"])
+def test_gradient_by_autograd(reading):
     import torch
 
     rng = np.random.default_rng(0)
-    net = PairNet([4, 6, 5, 1], siamese, rng)
+    net = PairNet([4, 6, 5, 1], reading == "siamese", rng)
     net.vector += rng.normal(0.0, 0.3, len(net.vector)).astype(np.float32)
-    first, second = rng.normal(size=(2, 16, 4)).astype(np.float32)
+    features = rng.normal(size=(32, 4)).astype(np.float32)
     target = rng.integers(0, 2, 16)
-    cost = net.differentiate(first, second, target)
+    rows = np.arange(16)
+    cost = net.differentiate(features, Examples(rows, None if reading == "pointwise" else rows + 16, target, None))
 
     weights, biases = (
         [torch.tensor(p.astype(float), requires_grad=True) for p in part] for part in (net.weights, net.biases)
@@ -92,14 +95,18 @@ def test_gradient_by_autograd(siamese):
             x = torch.relu(x @ w + b)
         return (x @ weights[-1] + biases[-1])[:, 0]
 
-    first, second = (torch.tensor(x.astype(float)) for x in (first, second))
-    logit = output(first) - output(second) if siamese else output(first - second)
+    first, second = (torch.tensor(x.astype(float)) for x in (features[:16], features[16:]))
+    logits = {
+        "difference": lambda: output(first - second),
+        "siamese": lambda: output(first) - output(second),
+        "pointwise": lambda: output(first),
+    }
+    logit = logits[reading]()
     expected = torch.nn.functional.binary_cross_entropy_with_logits(logit, torch.tensor(target.astype(float)))
     expected.backward()
     assert cost / 16 == pytest.approx(expected.item(), rel=1e-5)
-    for ours, theirs in zip(
-        net.weight_slopes + net.bias_slopes, [p.grad.numpy() for p in weights + biases], strict=True
-    ):
+    gradients = [np.zeros(p.shape) if p.grad is None else p.grad.numpy() for p in weights + biases]
+    for ours, theirs in zip(net.weight_slopes + net.bias_slopes, gradients, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
@@ -120,7 +127,8 @@ def test_training_is_torchs_adam_with_the_penalty_on_weights_alone():
         return cost
 
     net.differentiate = spy
-    list(islice(train_epochs(net, x, Pairs(*np.array([[0], [1], [0]])), 1, 1, 0.01, l2, rng), 20))
+    draw = partial(draw_pairs, Pairs(*np.array([[0], [1], [0]])), 1, "zero_one", rng)
+    list(islice(train_epochs(net, x, draw, 1, 0.01, l2), 20))
     for gradient in seen:
         leaf.grad = torch.tensor(gradient)
         adam.step()
@@ -128,14 +136,58 @@ def test_training_is_torchs_adam_with_the_penalty_on_weights_alone():
     assert net.is_weight.sum() == 4 * 6 + 6 * 5 + 5
 
 
-def test_an_epoch_is_as_many_different_pairs_as_asked_for():
-    x = np.arange(40, dtype=np.float32).reshape(10, 4)
+def batches_of(draw, batch):
+    """The examples of each training step of one epoch."""
     net, seen = PairNet([4, 3, 1], False, np.random.default_rng(0)), []
-    net.differentiate = lambda first, second, target, _: seen.append((first, second, target)) or 0.0
+    net.differentiate = lambda _, examples: seen.append(examples) or 0.0
+    next(train_epochs(net, np.zeros((10, 4), np.float32), draw, batch, 0.1, 0.0))
+    return seen
+
+
+def test_an_epoch_is_as_many_different_pairs_as_asked_for():
     pairs = Pairs(np.arange(1, 10), np.zeros(9, int), np.zeros(9, int))
-    next(train_epochs(net, x, pairs, 3, 7, 0.1, 0.0, np.random.default_rng(1)))
-    assert [len(target) for _, _, target in seen] == [3, 3, 1]
-    first, second, target = (np.concatenate(part) for part in zip(*seen, strict=True))
+    seen = batches_of(partial(draw_pairs, pairs, 7, "zero_one", np.random.default_rng(1)), 3)
+    assert [len(examples.target) for examples in seen] == [3, 3, 1]
+    first, second, target = (np.concatenate([examples[part] for examples in seen]) for part in range(3))
     assert set(target) == {0, 1}  # both classes, else the net learns to say 1
-    winner = np.where(target[:, None], first, second)
-    assert len(np.unique(winner[:, 0])) == 7 and (winner[:, 0] > 0).all()
+    winner = np.where(target, first, second)
+    assert len(np.unique(winner)) == 7 and (winner > 0).all()
+
+
+def test_an_epoch_of_documents_has_each_document_once_with_its_relevance():
+    relevant, weights = np.array([0.0, 1.0, 0.0, 1.0, 1.0]), np.arange(1.0, 6.0)
+    seen = batches_of(partial(draw_documents, relevant, weights, 50, np.random.default_rng(1)), 2)
+    assert [len(examples.target) for examples in seen] == [2, 2, 1] and seen[0].second is None
+    rows = np.concatenate([examples.first for examples in seen])
+    assert sorted(rows) == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(np.concatenate([examples.target for examples in seen]), relevant[rows])
+    np.testing.assert_array_equal(np.concatenate([examples.weight for examples in seen]), weights[rows])
+
+
+@pytest.mark.parametrize("probability", [None, 0.8])
+def test_targets_of_the_report_as_printed(probability):
+    """(1 + P) / 2 in both orders; for a sure pair, 1 and 1/2."""
+    one = np.zeros(1, int)
+    pairs = Pairs(one, one + 1, one, None if probability is None else np.array([probability]))
+    p = 1.0 if probability is None else probability
+    seen = {}
+    for seed in range(20):
+        examples = draw_pairs(pairs, 1, "half_one", np.random.default_rng(seed))
+        assert examples.second is not None and {examples.first[0], examples.second[0]} == {0, 1}
+        seen[int(examples.first[0])] = examples.target[0]
+    assert seen == pytest.approx({0: (1.0 + p) / 2.0, 1: (2.0 - p) / 2.0})
+
+
+def test_the_pointwise_net_learns_which_documents_are_relevant():
+    """Both settings of the scoring sort by the output of the net."""
+    rng = np.random.default_rng(0)
+    train = replace(linear_grades(0, queries=40, documents=20), labels=rng.integers(0, 3, 800))
+    relevant = train.labels > 0
+    train.features[:, 0] = relevant
+    params = RankNetReport.Params(reading="pointwise", hidden=(8,), epochs=20, scoring="plain")
+    model = RankNetReport.fit(train, train, params, 1, lambda *_, **__: None)
+    scores = model.score(train.features, train.offsets)
+    sums = RankNetReport(model.net, "pointwise").score(train.features, train.offsets)
+    for a, b in pairwise(train.offsets):
+        assert scores[a:b][relevant[a:b]].min() > scores[a:b][~relevant[a:b]].max()
+        np.testing.assert_array_equal(np.argsort(sums[a:b]), np.argsort(scores[a:b]))

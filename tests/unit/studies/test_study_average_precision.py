@@ -1,16 +1,17 @@
 """The blog's claims on made-up results: what tracks what, how AP spreads, and the worked example by exact fractions."""
 
-from fractions import Fraction
-from itertools import combinations
-
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, spearmanr
 
 from gradrank.evaluation.metrics import average_precision as average_precision_of
+from gradrank.evaluation.per_query import QueryValues
+from gradrank.studies.average_precision.accuracy import accuracy
 from gradrank.studies.average_precision.page import CONVENTION
-from gradrank.studies.average_precision.worked import PRINTED, SLIPS, average_precision
-from made_study import make_study, written
+from gradrank.studies.average_precision.relevant import Sizes, query_sizes
+from gradrank.studies.average_precision.stability import swap_rate
+from gradrank.studies.average_precision.worked import SYSTEMS
+from made_study import DOCUMENTS, make_study, written
 
 NOISE = {"lambdamart": 0.1, "lambdarank": 0.5, "ranksvm": 1.0, "listnet": 1.5, "mart": 3.0, "single_feature": 30.0}
 
@@ -59,24 +60,73 @@ def test_spread_over_queries_and_over_methods(made):
     assert shares["over_methods"] == pytest.approx(np.sqrt(np.mean([each.var(ddof=1) for each in kept.T])))
 
 
-def test_no_three_relevant_documents_have_the_printed_value():
-    """At every depth: 3 / r = 8/3 - 1/r1 - 2/r2 has no rank r after r2."""
-    assert Fraction(8, 9) == PRINTED
-    assert all(average_precision(ranks) != PRINTED for ranks in combinations(range(1, 60), 3))
-    for first, second in combinations(range(1, 200), 2):
-        rest = 3 * PRINTED - Fraction(1, first) - Fraction(2, second)
-        last = 3 / rest
-        assert not (last > second and last.denominator == 1)
+def test_swap_rate_by_enumeration():
+    """Four queries have three divisions in two halves."""
+    values = np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
+    found = swap_rate(values)
+    expected = []
+    for first in ((0, 1), (0, 2), (0, 3)):
+        second = [query for query in range(4) if query not in first]
+        gaps = [np.sign((values[0] - values[1])[list(half)].sum()) for half in (first, second)]
+        expected.append((1 - gaps[0] * gaps[1]) / 2)
+    assert sorted(expected) == [0.5, 0.5, 1.0]
+    assert found == pytest.approx(np.mean(expected), abs=0.02)
+
+
+def test_methods_that_differ_on_every_query_are_never_swapped():
+    values = np.random.default_rng(0).uniform(size=20)
+    assert swap_rate(np.array([values, values + 0.1, values + 0.3])) == 0.0
+    assert swap_rate(np.array([values, values])) == 0.5
+
+
+def test_influence_of_the_number_of_relevant_documents(made):
+    inputs, sections, tables = made
+    sizes = query_sizes(inputs, "mq2007")
+    assert len(sizes.relevant) == 20 and set(sizes.documents) == {DOCUMENTS}
+    values = [inputs.measure("mq2007", model, ["map", "p@10"], CONVENTION).values for model in inputs.models]
+    kept = sizes.relevant > 0
+    np.testing.assert_array_equal(kept, values[0]["map"] > 0)
+    own = [spearmanr(each["p@10"][kept], sizes.relevant[kept]).statistic for each in values]
+    rows = {(row["dataset"], row["measure"]): row for row in tables["stability"].rows}
+    assert rows["mq2007", "P@10"]["relevant"] == pytest.approx(np.mean(own))
+    assert sections["stability"].paragraphs[1].startswith("mq2007: the rates from the highest are")
+
+
+def test_accuracy_by_definition(made):
+    """Count rightly returned and rightly left out documents of the perfect method, whose scores follow the grades."""
+    inputs, _, tables = made
+    sizes = query_sizes(inputs, "ohsumed")
+    expected = np.mean([(n - max(r, 10) + min(r, 10)) / n for n, r in zip(*sizes, strict=True)])
+    rows = {(row["dataset"], row["method"]): row for row in tables["accuracy"].rows}
+    best = rows["ohsumed", "lambdamart"]
+    assert best["relevant"] == pytest.approx(1.0) and best["first"] == pytest.approx(expected)
+    nothing = np.mean(1 - sizes.relevant / sizes.documents)
+    assert rows["ohsumed", "nothing returned"]["first"] == pytest.approx(nothing)
+
+
+@pytest.mark.parametrize(("hits", "verdict"), [(0.1, "more accurate holds."), (0.9, "more accurate does not hold.")])
+def test_nothing_is_more_accurate_unless_most_returned_documents_are_relevant(hits, verdict):
+    queries = 40
+    sizes = Sizes(np.full(queries, 40), np.full(queries, 20))
+    drawn = np.clip(hits + np.random.default_rng(0).normal(0, 0.05, queries), 0, 1)
+    values = {"p@10": drawn, "r_precision": drawn, "map": drawn}
+    method = QueryValues(np.repeat([1, 2], queries // 2), np.arange(queries), values)
+    section = accuracy({"made": {"one": method}}, {"made": sizes})
+    assert section.paragraphs[1].endswith(verdict)
 
 
 def test_worked_example_agrees_with_the_metric_map(made):
     rows = made[2]["worked"].rows
-    assert [row["printed"] for row in rows] == [pytest.approx(8 / 9)] * 3
-    assert [row["right"] for row in rows] == pytest.approx([11 / 12, 29 / 36, 1.0])
-    for ranks, _ in SLIPS.values():
-        labels = np.isin(np.arange(1, 6), ranks).astype(int)
-        found = average_precision_of(-np.arange(5.0), labels, np.array([0, 5]))
-        assert found == pytest.approx([float(average_precision(ranks))])
-    said = made[1]["worked"].paragraphs[0]
-    assert "= 53/126 = 0.4206, which is .42" in said
-    assert "no AP of three relevant documents" in said and "13/15 = 0.8667 and 11/12 = 0.9167" in said
+    assert [row["ap"] for row in rows] == pytest.approx([5 / 6, 1.0, 53 / 126])
+    assert [row["summed_mean"] for row in rows] == pytest.approx([7 / 9, 1.0, 53 / 126])
+    for row, system in zip(rows, SYSTEMS.values(), strict=True):
+        labels = np.isin(np.arange(1, 9), system.hits).astype(int)
+        found = average_precision_of(-np.arange(8.0), labels, np.array([0, 8]))
+        assert found == pytest.approx([row["ap"]])
+
+
+def test_the_slip_of_system_1_is_named_with_the_right_value(made):
+    first, third = made[1]["worked"].paragraphs
+    assert "(1/1 + 2/2 + 2/6) / 3, which is 7/9, and calls it 8/9" in first
+    assert "2/6 at rank 6 should be 3/6" in first and first.endswith("The AP is 5/6.")
+    assert "53/126 = 0.4206" in third and "0.42, and the blog prints 0.41" in third

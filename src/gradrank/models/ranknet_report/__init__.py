@@ -3,17 +3,23 @@
 The report does not state the input of the net. With `reading: difference`, the input is x_i - x_j, and the output g
 gives the probability p_ij = sigmoid(g(x_i - x_j)). Such a net is not antisymmetric, so each pair is scored in both
 directions. P_ij = (p_ij + 1 - p_ji) / 2 then satisfies P_ij + P_ji = 1. With `reading: siamese`,
-P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005.
+P_ij = sigmoid(f(x_i) - f(x_j)), as in Burges et al. 2005. With `reading: pointwise`, the net is trained on single
+documents: sigmoid(f(x)) is the probability that the document is relevant, and documents are sorted by f.
+
+The target of a pair is 1 if its first document is the better one, otherwise 0. With `targets: half_one`, the target of
+the second case is 1/2. This is the report's (1 + S) / 2, where S is 1 if the first document is more relevant, otherwise
+0.
 
 With `scoring: row_sums`, as in the report, the score of document i of a query is the sum over j of P_ij. This score
 depends on all documents of the query. With `scoring: plain`, the score depends only on the document. For a siamese net,
 this score is f(x). For a difference net, this score is (g(x) - g(-x)) / 2 on standardised x: the logit of the pair of
-the document and the mean document, averaged over both directions. For a siamese net, both settings give the same
+the document and the mean document, averaged over both directions. For the other readings, both settings give the same
 ranking.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -47,8 +53,15 @@ SPACE: dict[str, Dimension] = {
 
 class RankNetReportParams(ModelParams):
     hidden: tuple[PositiveInt, ...] = param((64, 32), "ReLU units per hidden layer (the report)", min_length=1)
-    reading: Literal["difference", "siamese"] = param(
-        "difference", "the report trains on pair differences; siamese: Burges et al. 2005"
+    reading: Literal["difference", "siamese", "pointwise"] = param(
+        "difference",
+        "the report trains on pair differences; siamese: Burges et al. 2005; pointwise: single documents, with the "
+        "probability that the document is relevant",
+    )
+    targets: Literal["zero_one", "half_one"] = param(
+        "zero_one",
+        "target of a pair whose first document is better: 1, and of one whose first document is worse: 0, as in Burges "
+        "et al. 2005; half_one: 1 and 1/2, the report's (1 + S) / 2 for S of 1 and 0",
     )
     scoring: Literal["row_sums", "plain"] = param(
         "row_sums", "the report sums the rows of the matrix of pair probabilities; plain: the output of the net"
@@ -58,7 +71,7 @@ class RankNetReportParams(ModelParams):
     pairs_per_epoch: int = param(
         50_000,
         "a random sample per epoch, to save time; the report does not state one. An epoch of all 300,000 pairs of "
-        "an MQ2007 fold takes six times as long",
+        "an MQ2007 fold takes six times as long. For `reading: pointwise`, the number of documents per epoch",
         ge=1,
     )
     learning_rate: float = param(1e-3, "Kingma & Ba 2015, section 2: Adam's default", gt=0)
@@ -87,29 +100,28 @@ class RankNetReport(NetRanker[RankNetReportParams]):
     def fit(
         cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int, callback: Callback
     ) -> Self:
-        epochs = cls._epochs(with_pairs_to_order(train, cls.name), vali, params, seed)
+        if params.reading != "pointwise":
+            train = with_pairs_to_order(train, cls.name)
+        epochs = cls._epochs(train, vali, params, seed)
         return best_of(epochs, vali, params.select_by, callback).kept
 
     @classmethod
     def _epochs(
         cls, train: Collection, vali: Collection, params: RankNetReportParams, seed: int
     ) -> Iterator[Candidate]:
-        from gradrank.models.ranknet_report.pair_net import PairNet, train_epochs
+        from gradrank.models.ranknet_report.pair_net import PairNet, draw_documents, draw_pairs, train_epochs
         from gradrank.training.nets.net import Net, standardisation, standardised
 
         mean, scale = standardisation(train.features, train.weights)
         rng = np.random.default_rng(seed)
         net = PairNet([train.features.shape[1], *params.hidden, 1], params.reading == "siamese", rng)
-        losses = train_epochs(
-            net,
-            standardised(train.features, mean, scale),
-            weighted_pairs(train),
-            params.batch_pairs,
-            params.pairs_per_epoch,
-            params.learning_rate,
-            params.l2,
-            rng,
-        )
+        if params.reading == "pointwise":
+            relevant = (train.labels > 0).astype(np.float64)
+            draw = partial(draw_documents, relevant, train.weights, params.pairs_per_epoch, rng)
+        else:
+            draw = partial(draw_pairs, weighted_pairs(train), params.pairs_per_epoch, params.targets, rng)
+        x = standardised(train.features, mean, scale)
+        losses = train_epochs(net, x, draw, params.batch_pairs, params.learning_rate, params.l2)
         for epoch, loss in zip(range(1, params.epochs + 1), losses, strict=False):
             weights, biases = ([layer.copy() for layer in layers] for layers in (net.weights, net.biases))
             model = cls(Net(weights, biases, mean, scale, "relu"), params.reading, params.scoring)
@@ -131,7 +143,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
         net = self.net
         assert isinstance(net, Net)
-        if self.reading == "siamese":
+        if self.reading != "difference":
             scores = net.scores(features)
             return scores if self.scoring == "plain" else siamese_row_sums(scores, offsets)
         if self.scoring == "plain":
@@ -145,7 +157,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
         if self.scoring == "row_sums":
             raise NoScoringForm("its scores are sums over the pairs of a document with all documents of the query")
         form = super().scoring_form(features)
-        if self.reading == "siamese":
+        if self.reading != "difference":
             return form
         assert isinstance(form, NetForm)
         mirrored = NetForm(replace(form.net, scale=-form.net.scale))  # g(-x)

@@ -1,11 +1,12 @@
-"""A ReLU net on pairs of documents, trained by binary cross-entropy and Adam in NumPy.
+"""A ReLU net on pairs of documents or on single documents, trained by binary cross-entropy and Adam in NumPy.
 
 A training step consists of a few small matrix products. With torch, a step takes three times as long, and importing
 torch takes a second.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,30 @@ from gradrank.data.pairs import Pairs
 from gradrank.training.solvers.adam import Adam, glorot
 
 
+class Examples(NamedTuple):
+    """Training examples: pairs of documents, or single documents.
+
+    first: (b,) row numbers. second: (b,) row numbers of the other documents; None if the examples are single documents.
+    target: (b,) probabilities that the first document is better, or that the single document is relevant. weight: (b,)
+    factors of the cross-entropy; None if all are 1.
+    """
+
+    first: np.ndarray
+    second: np.ndarray | None
+    target: np.ndarray
+    weight: np.ndarray | None
+
+    def select(self, rows: slice) -> "Examples":
+        """Return some of the examples."""
+        second, weight = (None if values is None else values[rows] for values in (self.second, self.weight))
+        return Examples(self.first[rows], second, self.target[rows], weight)
+
+
 class PairNet:
     """A net with ReLU between its layers. All weights and biases are views of one float32 vector.
 
-    The logit of a pair is f(x_i) - f(x_j) if `siamese` is True, otherwise g(x_i - x_j).
+    The logit of a pair is f(x_i) - f(x_j) if `siamese` is True, otherwise g(x_i - x_j). The logit of a single document
+    is f(x).
     """
 
     def __init__(self, widths: list[int], siamese: bool, rng: np.random.Generator) -> None:
@@ -37,28 +58,30 @@ class PairNet:
             marked[:] = 1.0
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller checks that scores are finite
-    def differentiate(
-        self, first: np.ndarray, second: np.ndarray, target: np.ndarray, weight: np.ndarray | None = None
-    ) -> float:
-        """Return the sum of the cross-entropy over b pairs, and write the gradient of its mean to `slope`.
+    def differentiate(self, features: np.ndarray, examples: Examples) -> float:
+        """Return the sum of the cross-entropy over b examples, and write the gradient of its mean to `slope`.
 
-        first, second: (b, d) features of the two documents of each pair. target: (b,) probabilities that the first
-        document is better. weight: (b,) factors of the cross-entropy of each pair, by default 1.
+        features: (n, d) float32 standardised features.
         """
-        x = np.concatenate([first, second]) if self.siamese else first - second
+        target, weight = examples.target, examples.weight
+        x = features[examples.first]
+        is_siamese = self.siamese and examples.second is not None
+        if examples.second is not None:
+            second = features[examples.second]
+            x = np.concatenate([x, second]) if self.siamese else x - second
         inputs = [x]
         for weights, biases in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = np.maximum(x @ weights + biases, 0.0)
             inputs.append(x)
         logit = (x @ self.weights[-1] + self.biases[-1])[:, 0]
-        if self.siamese:
-            logit = logit[: len(first)] - logit[len(first) :]
+        if is_siamese:
+            logit = logit[: len(target)] - logit[len(target) :]
         cost = np.logaddexp(0.0, logit) - target * logit
         slope = (np.exp(-np.logaddexp(0.0, -logit)) - target) / len(target)
         if weight is not None:
             cost, slope = weight * cost, weight * slope
         delta = slope.astype(np.float32)[:, None]
-        if self.siamese:
+        if is_siamese:
             delta = np.concatenate([delta, -delta])
         for layer in range(len(inputs) - 1, -1, -1):
             np.matmul(inputs[layer].T, delta, out=self.weight_slopes[layer])
@@ -83,40 +106,51 @@ def _views(vector: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[list[np.n
     return weights, biases
 
 
+def draw_pairs(pairs: Pairs, most: int, targets: str, rng: np.random.Generator) -> Examples:
+    """Return the pairs of one epoch: `most` pairs without replacement, or all pairs if there are fewer.
+
+    For each pair, the order of the two documents is random. If the better document is first, the probability that the
+    first document is better is that of the pair, by default 1. Otherwise it is 1 minus this probability. targets:
+    `zero_one` if this probability P is the target, or `half_one` if the target is (1 + P) / 2.
+    """
+    size = min(most, len(pairs))
+    drawn = rng.choice(len(pairs), size, replace=False)
+    target = as_is = rng.integers(0, 2, size)
+    ahead = np.where(as_is, pairs.better[drawn], pairs.worse[drawn])
+    behind = np.where(as_is, pairs.worse[drawn], pairs.better[drawn])
+    if pairs.target is not None:
+        target = np.where(as_is, pairs.target[drawn], 1.0 - pairs.target[drawn])
+    if targets == "half_one":
+        target = (1.0 + target) / 2.0
+    return Examples(ahead, behind, target, None if pairs.weight is None else pairs.weight[drawn])
+
+
+def draw_documents(relevant: np.ndarray, weights: np.ndarray | None, most: int, rng: np.random.Generator) -> Examples:
+    """Return the documents of one epoch: `most` documents without replacement, or all documents if there are fewer.
+
+    relevant: (n,) targets, 1 for a relevant document and 0 for another one. weights: (n,) factors of the cross-entropy;
+    None if all are 1.
+    """
+    drawn = rng.choice(len(relevant), min(most, len(relevant)), replace=False)
+    return Examples(drawn, None, relevant[drawn], None if weights is None else weights[drawn])
+
+
 def train_epochs(
-    net: PairNet,
-    x: np.ndarray,
-    pairs: Pairs,
-    batch_pairs: int,
-    pairs_per_epoch: int,
-    learning_rate: float,
-    l2: float,
-    rng: np.random.Generator,
+    net: PairNet, x: np.ndarray, draw: Callable[[], Examples], batch: int, learning_rate: float, l2: float
 ) -> Iterator[float]:
     """Train `net` for as many epochs as the caller requests, and yield the mean cross-entropy of each epoch.
 
-    The mean does not include the penalty. An epoch is a sample of `pairs_per_epoch` pairs without replacement, or all
-    pairs if there are fewer. For each pair, the order of the two documents is random. If the better document is first,
-    the target is that of the pair, by default 1. Otherwise it is 1 minus this target.
-
-    x: (n, d) float32 standardised features. batch_pairs: number of pairs per step. l2: factor of the penalty l2 |W|^2
-    on the weights. The biases are not penalised.
+    The mean does not include the penalty. x: (n, d) float32 standardised features. draw: returns the examples of an
+    epoch. batch: number of examples per step. l2: factor of the penalty l2 |W|^2 on the weights. The biases are not
+    penalised.
     """
-    adam, size = Adam([net.vector], learning_rate), min(pairs_per_epoch, len(pairs))
+    adam = Adam([net.vector], learning_rate)
     penalty = np.float32(2.0 * l2) * net.is_weight
     while True:
-        drawn = rng.choice(len(pairs), size, replace=False)
-        target = as_is = rng.integers(0, 2, size)
-        ahead = np.where(as_is, pairs.better[drawn], pairs.worse[drawn])
-        behind = np.where(as_is, pairs.worse[drawn], pairs.better[drawn])
-        if pairs.target is not None:
-            target = np.where(as_is, pairs.target[drawn], 1.0 - pairs.target[drawn])
-        weight = None if pairs.weight is None else pairs.weight[drawn]
-        cost = 0.0
-        for start in range(0, size, batch_pairs):
-            batch = slice(start, start + batch_pairs)
-            factor = None if weight is None else weight[batch]
-            cost += net.differentiate(x[ahead[batch]], x[behind[batch]], target[batch], factor)
+        examples = draw()
+        size, cost = len(examples.target), 0.0
+        for start in range(0, size, batch):
+            cost += net.differentiate(x, examples.select(slice(start, start + batch)))
             adam.step([net.slope + penalty * net.vector])
         yield cost / size
 

@@ -1,7 +1,7 @@
-"""Three claims of a blog on average precision (AP).
+"""Claims of a blog on average precision (AP) and other measures.
 
-The claims: R-precision closely follows MAP, AP varies widely over queries, and the AP values in a worked example are
-correct.
+The claims: R-precision closely follows MAP, AP varies widely over queries, P@k is the least stable measure, accuracy
+does not suit retrieval, and the AP values in a worked example are correct.
 """
 
 TITLE = "Average precision"

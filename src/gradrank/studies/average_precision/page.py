@@ -1,7 +1,10 @@
-"""The page of the study: R-precision and MAP, the spread of AP over queries, and the worked example."""
+"""The page of the study: R-precision and MAP, the spread of AP, the stability of P@k, accuracy, the worked example."""
 
+from gradrank.studies.average_precision.accuracy import accuracy
+from gradrank.studies.average_precision.relevant import query_sizes
 from gradrank.studies.average_precision.spread import spread
-from gradrank.studies.average_precision.tracking import METRICS, tracking
+from gradrank.studies.average_precision.stability import MEASURES, stability
+from gradrank.studies.average_precision.tracking import tracking
 from gradrank.studies.average_precision.worked import worked
 from gradrank.studies.common.study import Inputs, PageSection
 
@@ -11,7 +14,8 @@ CONVENTION = "letor4_expected"  # averages over all orders of tied documents, so
 def build(inputs: Inputs) -> list[PageSection]:
     """Return the sections of the page."""
     measured = {
-        dataset: {model: inputs.measure(dataset, model, METRICS, CONVENTION) for model in inputs.models}
+        dataset: {model: inputs.measure(dataset, model, MEASURES, CONVENTION) for model in inputs.models}
         for dataset in inputs.datasets
     }
-    return [tracking(measured), spread(measured), worked()]
+    sizes = {dataset: query_sizes(inputs, dataset) for dataset in inputs.datasets}
+    return [tracking(measured), spread(measured), stability(measured, sizes), accuracy(measured, sizes), worked()]

@@ -17,6 +17,7 @@ CHANGES = {
     "row sums − plain": {"scoring": "plain"},
     "no L2 − L2": {"l2": 0.01},
     "difference − siamese": {"reading": "siamese"},
+    "pairs − single documents": {"reading": "pointwise"},
 }
 PANELS = '<div class="plots" style="max-width: 56rem">{}</div>'  # two charts per row, or one on a narrow screen
 
@@ -35,7 +36,9 @@ def scoring(inputs: Inputs) -> PageSection:
         "The report sorts documents by the row sums of the matrix of pair probabilities. Its net sees the "
         "difference of two documents (`difference`), so a document alone has no score, unless it is compared with "
         "the mean document (`plain`). In the `siamese` reading, a scorer and then the difference, both orders are "
-        "one: P_ij grows with f(x_i) whatever x_j is, so row sums sort as f does."
+        "one: P_ij grows with f(x_i) whatever x_j is, so row sums sort as f does. The `pointwise` reading takes the "
+        "output as the probability that a document is relevant (grade 1 or more): the net is trained on single "
+        "documents, as many per epoch as there are, and sorts by its output, whatever the row sums are of."
     ]
     content = []
     for dataset in inputs.datasets:

@@ -2,6 +2,7 @@
 
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.term_report.claims import DATASET, claims
+from gradrank.studies.term_report.more_forms import more_forms
 from gradrank.studies.term_report.nets import scoring, variation
 from gradrank.studies.term_report.targets import targets
 from gradrank.studies.term_report.weights import positions, weights
@@ -10,4 +11,5 @@ from gradrank.studies.term_report.weights import positions, weights
 def build(inputs: Inputs) -> list[PageSection]:
     """Return the sections of the page."""
     claimed = [claims(inputs)] if DATASET in inputs.datasets else []
-    return [positions(), weights(inputs), *claimed, targets(), scoring(inputs), variation(inputs)]
+    weighted = [positions(), weights(inputs), more_forms(inputs)]
+    return [*weighted, *claimed, targets(inputs), scoring(inputs), variation(inputs)]
