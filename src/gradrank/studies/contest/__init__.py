@@ -6,7 +6,7 @@ seeds. The page states which differences between methods are statistically suppo
 
 from typing import Annotated
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gradrank.base.errors import unknown
 from gradrank.config.studies import StudySettings
@@ -18,21 +18,51 @@ PUBLICATION = (
     "experimental results. EMNLP 2019."
 )
 
+Count = Annotated[int, Field(ge=1, le=100)]
+Trials = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Budget(BaseModel):
+    """The budget of one method. A missing value is that of the contest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trials: Trials | None = None
+    tuners: Count | None = None
+
+
+class Divisions(BaseModel):
+    """Trainings on other divisions of the queries.
+
+    datasets: collections of the contest. methods: methods of the contest. count: number of divisions.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    count: Annotated[int, Field(ge=2, le=100)] = 10
+
 
 class Settings(StudySettings):
     """Settings of the contest.
 
     methods: names of registered models. The models are tuned in their search spaces, and the section `models` of
     params.yaml is ignored. tuners: number of tuners per method. A tuner is one independent random search. trials:
-    number of configurations that each tuner evaluates per fold. seeds: number of trainings, with different seeds, of
-    the configuration that a tuner chose for a fold. frozen: collections on which nothing is tuned. Each of them is
-    evaluated once, with the configurations that were chosen on the first data set in `datasets`.
+    number of configurations that each tuner evaluates per fold. budgets: other numbers of tuners or trials by method.
+    seconds: processor time per tuner and fold for the comparison at equal time. seeds: number of trainings, with
+    different seeds, of the configuration that a tuner chose for a fold. divisions: trainings on other divisions of the
+    queries. frozen: collections on which nothing is tuned. Each of them is evaluated once, with the configurations that
+    were chosen on the first data set in `datasets`.
     """
 
-    trials: Annotated[int, Field(ge=1, le=10_000)] = 16
-    seeds: Annotated[int, Field(ge=1, le=100)] = 3
-    tuners: Annotated[int, Field(ge=1, le=100)] = 2
+    trials: Trials = 16
+    seeds: Count = 3
+    tuners: Count = 2
+    seconds: Annotated[float, Field(gt=0)] = 20.0
     methods: tuple[str, ...] = Field(min_length=1)
+    budgets: dict[str, Budget] = {}
+    divisions: Divisions | None = None
     frozen: tuple[str, ...] = ()
 
     @field_validator("methods")
@@ -54,4 +84,29 @@ class Settings(StudySettings):
             raise ValueError(
                 f"{', '.join(both)}: listed in both `frozen` and `datasets`. Fix: remove it from one of them"
             )
+        divided = self.divisions or Divisions(datasets=(), methods=())
+        named = [*self.budgets, *divided.methods], [*divided.datasets]
+        for names, known in zip(named, (self.methods, self.datasets), strict=True):
+            if strangers := sorted(set(names) - set(known)):
+                raise ValueError(
+                    f"{', '.join(strangers)}: named in `budgets` or `divisions`, but not in the contest. Fix: add it "
+                    "to `methods` or `datasets`, or remove it"
+                )
         return self
+
+    def trials_of(self, method: str) -> int:
+        """Return the number of configurations that each tuner of a method evaluates per fold."""
+        return self.budgets.get(method, Budget()).trials or self.trials
+
+    def tuners_of(self, method: str) -> int:
+        """Return the number of tuners of a method. A method without a search space has one.
+
+        A method that combines the scores of others has `tuners`, because its members have tuners.
+        """
+        from gradrank.training.registry import models
+        from gradrank.tuning.spaces import is_tuned, members_parameter
+
+        cls = models()[method]
+        if not (is_tuned(cls) or members_parameter(cls)):
+            return 1
+        return self.budgets.get(method, Budget()).tuners or self.tuners
