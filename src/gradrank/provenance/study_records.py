@@ -27,7 +27,7 @@ from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
-from gradrank.provenance.settings import DIGITS, short_digest
+from gradrank.provenance.settings import short_digest
 from gradrank.training.registry import models
 from gradrank.tuning.folders import Contest
 

@@ -22,7 +22,7 @@ from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import GIVEN_SHA256, STAGES, results_digest, values_digest
-from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
+from gradrank.provenance.settings import dataset_settings, study_settings
 from gradrank.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.tuning.folders import Contest

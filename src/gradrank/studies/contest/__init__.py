@@ -61,7 +61,7 @@ class Settings(StudySettings):
     tuners: Count = 2
     seconds: Annotated[float, Field(gt=0)] = 20.0
     methods: tuple[str, ...] = Field(min_length=1)
-    budgets: dict[str, Budget] = {}
+    budgets: dict[str, Budget] = Field(default_factory=dict)
     divisions: Divisions | None = None
     frozen: tuple[str, ...] = ()
 

@@ -52,7 +52,7 @@ class Estimate(NamedTuple):
         return min(1.0, 2 * self._one_sided(abs(self.difference)))
 
     def p_equivalent(self, margin: float) -> float:
-        """Return the p value of two one-sided tests, whose hypothesis is that the means differ by the margin or more."""
+        """Return the p value of two one-sided tests. Their hypothesis: the means differ by the margin or more."""
         swapped = self._replace(difference=-self.difference)
         return max(self.p_not_worse(margin), swapped.p_not_worse(margin))
 
