@@ -1,6 +1,9 @@
 """The page of a small contest that is run here: two collections, the second without tuning."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +13,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.studies.common.study import Inputs
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.contest.page import build
 from gradrank.studies.contest.results import HEADLINE, read_entries
 from gradrank.tuning.choices import write_choices
@@ -20,6 +24,7 @@ from gradrank.tuning.refits import Refits, refit, train_members
 from gradrank.tuning.trials import Plan, tune
 
 METHODS = {"ranknet_linear": 2, "regression": 3, "single_feature": 1, "fusion": 2}  # numbers of tuners
+CHECK = Path(__file__).parents[3] / "tools/check_contest.py"
 TUNED, FROZEN, FOLDS, SEEDS, SECONDS = "synthetic_net", "synthetic_poly", 5, 2, 1e-9
 
 
@@ -139,3 +144,24 @@ def test_a_choice_that_is_not_in_choices_json_is_not_scored(inputs, tmp_path):
             tuner_choices(contest, inputs.data / TUNED, "regression", 1, SECONDS)
     finally:
         contest.choices_path.write_text(before)
+
+
+def test_another_script_recomputes_every_number(inputs):
+    """The script reads only files that are in git, and imports neither gradrank nor a package of it."""
+    assert "gradrank" not in {line.split()[1] for line in CHECK.read_text().splitlines() if line.startswith("import ")}
+    write_study("contest", inputs)
+
+    def checked():
+        return subprocess.run([sys.executable, CHECK, inputs.folder], capture_output=True, text=True, check=False)
+
+    result = checked()
+    assert result.returncode == 0, result.stdout + result.stderr
+    numbers_path = inputs.folder / "numbers.json"
+    numbers = json.loads(numbers_path.read_text())
+    for table, key in ((f"against_regression_{TUNED}", "p"), (f"whole_{FROZEN}", "gain half"), ("agreement", "low")):
+        changed = json.loads(json.dumps(numbers))
+        changed[table][0][key] += 0.0001
+        numbers_path.write_text(json.dumps(changed))
+        result = checked()
+        assert result.returncode == 1 and f"{key}:" in result.stdout
+    numbers_path.write_text(json.dumps(numbers))
