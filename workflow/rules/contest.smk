@@ -5,24 +5,20 @@
 # for some methods.
 # Makes: in results/studies/contest/, trials/ with the trials of every tuner, choices.json, values/ with the test values
 # per query, and divisions/ with those on other divisions of the queries. These files are in git, so that a contest can
-# be computed in parts. The reduced form of the contest has the same files in results/studies/contest/reduced/. The
-# trained models in runs/ are not outputs, because these jobs resume from the models that are finished.
-#
-# `ancient`: a clone that stores the data again does not repeat finished parts. The parameter `source` tracks the data.
+# be computed in parts (docs/contest.md). The reduced form of the contest has the same files in
+# results/studies/contest/reduced/. The trained models in runs/ are not outputs, because these jobs resume from the
+# models that are finished.
 
 
 rule tune:
     "Train the configurations of one tuner on every fold, and evaluate them on the validation parts."
     input:
-        lambda wc: ancient(contest.pair_stamps(wc.dataset, [wc.method])),
-        data=ancient("data/parquet/{dataset}/collection.json"),  # the job does not read the test parts
+        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
+        data="data/parquet/{dataset}/collection.json",  # the job does not read the test parts
     output:
         "results/studies/{contest}/trials/{dataset}/{method}/tuner{tuner}.parquet",
     log:
         "logs/tune/{contest}/{dataset}/{method}/tuner{tuner}.log",
-    # One cluster job per method and tuner runs the trials and the training of the choices.
-    group:
-        "contest.{dataset}.{method}.{tuner}"
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -31,7 +27,6 @@ rule tune:
         pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
-        source=lambda wc: contest.source(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
     shell:
@@ -80,15 +75,14 @@ rule refit:
     input:
         lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
         lambda wc: ancient(contest.member_values(wc.contest, wc.dataset, wc.method)),
-        lambda wc: ancient(contest.pair_stamps(wc.dataset, contest.with_members(wc.contest, wc.method))),
-        choices=ancient("results/studies/{contest}/choices.json"),  # written after every choice is made
-        data=ancient("data/parquet/{dataset}/collection.json"),
+        lambda wc: contest.pair_stamps(wc.dataset, contest.with_members(wc.contest, wc.method)),
+        # Written after every choice is made. More tuners change the file, but not the choices of the others.
+        choices=ancient("results/studies/{contest}/choices.json"),
+        data="data/parquet/{dataset}/collection.json",
     output:
         "results/studies/{contest}/values/{dataset}/{method}/tuner{tuner}.parquet",
     log:
         "logs/refit/{contest}/{dataset}/{method}/tuner{tuner}.log",
-    group:
-        "contest.{dataset}.{method}.{tuner}"
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -98,7 +92,6 @@ rule refit:
         pairs=lambda wc: contest.pairs_option(wc.dataset, contest.with_members(wc.contest, wc.method)),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
-        source=lambda wc: contest.source(wc.dataset),
         adopt=lambda wc: contest.source_option(wc.contest, wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
@@ -122,9 +115,9 @@ rule divisions:
     "Train one frozen configuration on other divisions of the queries, and evaluate it per query."
     input:
         lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
-        lambda wc: ancient(contest.pair_stamps(wc.dataset, [wc.method])),
+        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
         choices=ancient("results/studies/{contest}/choices.json"),
-        data=ancient("data/parquet/{dataset}/collection.json"),
+        data="data/parquet/{dataset}/collection.json",
     output:
         "results/studies/{contest}/divisions/{dataset}/{method}.parquet",
     log:
@@ -138,7 +131,6 @@ rule divisions:
         pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
-        source=lambda wc: contest.source(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
     shell:
@@ -157,6 +149,12 @@ rule divisions:
 
 # These targets end before the next step, so that each step can be committed to git.
 if "contest" in contest.forms:
+
+    rule contest_data:
+        "Store the data sets of the contest and their pairs."
+        input:
+            [file for dataset in contest.datasets("contest") for file in plan.stored_stamps(dataset)],
+        localrule: True
 
     rule contest_choices:
         "Make the choices of all data sets."

@@ -9,7 +9,6 @@ from typing import Any
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.provenance.code import tuning_code
-from gradrank.provenance.settings import short_digest
 from gradrank.training.registry import models
 from gradrank.tuning.spaces import members_parameter
 from gradrank.workflow_support.plan import Plan
@@ -51,15 +50,6 @@ class ContestPlan:
 
     def pairs_option(self, dataset: str, methods: Iterable[str]) -> str:
         return f"--pairs data/pairs/{dataset}" if self.pair_stamps(dataset, methods) else ""
-
-    def source(self, dataset: str) -> str:
-        """Return a digest of a user's own files and of the options of parsing.
-
-        The stored data are not compared by their times, because a clone with finished parts of a contest stores them
-        again.
-        """
-        files = self.plan.own_files(dataset)
-        return short_digest([self.plan.content_digest(files), self.plan.parse_options(dataset)])
 
     def tune_options(self, form: str, method: str) -> str:
         """Return the options of `gradrank tune`: the number of trials, and the methods that are combined.
