@@ -103,11 +103,8 @@ class ContestPlan:
 
     def divisions(self, form: str) -> list[str]:
         """Return the files with the test values on other divisions of the queries."""
-        divided = self.settings[form].divisions
-        if divided is None:
-            return []
         folder = f"results/studies/{form}/divisions"
-        return [f"{folder}/{dataset}/{method}.parquet" for dataset in divided.datasets for method in divided.methods]
+        return [f"{folder}/{dataset}/{method}.parquet" for dataset, method in self.settings[form].divided()]
 
     def _files(self, form: str, kind: str, dataset: str, method: str) -> list[str]:
         """Return one file per tuner. kind: `trials` or `values`."""

@@ -44,8 +44,9 @@ def test_methods_have_budgets_of_their_own():
     assert contest.tune_options("contest", "ranksvm") == "--trials 4"
     assert contest.choice_arguments("contest") == "regression:2 ranksvm:5 single_feature:1 combsum:2"
     assert contest.divisions("contest") == [f"{FOLDER}/divisions/mq2007/ranksvm.parquet"]
-    for wrong in ({"budgets": {"mart": {}}}, {"divisions": divided | {"methods": ["mart"]}}):
-        with pytest.raises(GradrankError, match="mart: named in"):
+    assert plan(divisions=divided | {"datasets": ["ohsumed"]}).divisions("contest") == [], "nothing is tuned on it"
+    for wrong in ({"budgets": {"ranksv": {}}}, {"divisions": divided | {"methods": ["ranksv"]}}):
+        with pytest.raises(GradrankError, match="unknown model 'ranksv'"):
             plan(**wrong)
 
 

@@ -4,7 +4,8 @@ Each method is tuned on the validation part of each fold. The selected configura
 seeds. The page states which differences between methods are statistically supported.
 """
 
-from typing import Annotated
+from itertools import product
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -34,7 +35,8 @@ class Budget(BaseModel):
 class Divisions(BaseModel):
     """Trainings on other divisions of the queries.
 
-    datasets: collections of the contest. methods: methods of the contest. count: number of divisions.
+    datasets, methods: names of collections and methods. Those that are not in the contest have no effect, because the
+    reduced form of a contest has the same divisions. count: number of divisions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,18 +67,19 @@ class Settings(StudySettings):
     divisions: Divisions | None = None
     frozen: tuple[str, ...] = ()
 
-    @field_validator("methods")
+    @field_validator("methods", "budgets", "divisions")
     @classmethod
-    def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _exist(cls, value: Any) -> Any:
         from gradrank.training.registry import models
 
+        names = value.methods if isinstance(value, Divisions) else value or ()
         for name in names:
             if name not in models():
                 raise ValueError(unknown("model", name, models()))
         if len(set(names)) < len(names):
             duplicates = {name for name in names if names.count(name) > 1}
             raise ValueError(f"duplicate method: {', '.join(sorted(duplicates))}")
-        return names
+        return value
 
     @model_validator(mode="after")
     def _frozen_are_not_tuned(self) -> "Settings":
@@ -84,15 +87,13 @@ class Settings(StudySettings):
             raise ValueError(
                 f"{', '.join(both)}: listed in both `frozen` and `datasets`. Fix: remove it from one of them"
             )
-        divided = self.divisions or Divisions(datasets=(), methods=())
-        named = [*self.budgets, *divided.methods], [*divided.datasets]
-        for names, known in zip(named, (self.methods, self.datasets), strict=True):
-            if strangers := sorted(set(names) - set(known)):
-                raise ValueError(
-                    f"{', '.join(strangers)}: named in `budgets` or `divisions`, but not in the contest. Fix: add it "
-                    "to `methods` or `datasets`, or remove it"
-                )
         return self
+
+    def divided(self) -> list[tuple[str, str]]:
+        """Return the data sets and methods of the contest that are trained on other divisions of the queries."""
+        own = self.divisions or Divisions(datasets=(), methods=())
+        datasets, methods = set(self.datasets) & set(own.datasets), set(self.methods) & set(own.methods)
+        return sorted(product(datasets, methods))
 
     def trials_of(self, method: str) -> int:
         """Return the number of configurations that each tuner of a method evaluates per fold."""

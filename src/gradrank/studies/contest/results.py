@@ -146,7 +146,8 @@ def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | No
     import polars as pl
 
     divisions = inputs.settings.get("divisions") or {"datasets": (), "methods": ()}
-    if dataset not in divisions["datasets"] or method not in divisions["methods"]:
+    datasets = set(inputs.datasets) & set(divisions["datasets"])  # nothing is tuned on the others
+    if dataset not in datasets or method not in divisions["methods"]:
         return None
     table = pl.read_parquet(Contest(inputs.folder).divisions_path(dataset, method)).drop_nans(HEADLINE)
     groups = table.group_by("division", "group").agg(pl.col(HEADLINE).cast(pl.Float64).mean())
