@@ -205,11 +205,14 @@ def tables(folder: Path, dataset: str, methods: list[Method]) -> Iterator[tuple[
     yield f"best_{dataset}", not_worse(pairs, names)
     yield f"variances_{dataset}", [variance_row(folder, dataset, method, folds) for method in methods]
     yield f"whole_{dataset}", [whole_row(method, folds) for method in methods]
-    yield f"files_{dataset}", [
-        {"file": str(path.relative_to(folder)), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
-        for method in methods
-        for path in method.paths
-    ]
+    yield (
+        f"files_{dataset}",
+        [
+            {"file": str(path.relative_to(folder)), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
+            for method in methods
+            for path in method.paths
+        ],
+    )
     if not methods[0].is_frozen:
         yield f"choosing_{dataset}", [choosing_row(method, folds) for method in methods]
         yield f"chosen_{dataset}", [row for method in methods for row in chosen_rows(method)]
@@ -337,7 +340,9 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
 
 def differences(wanted: list[dict], rows: list[dict]) -> Iterator[str]:
     """Yield one line per number or word of a table that was recomputed differently. The order of rows is free."""
-    keys = [key for key in ("method", "first", "second", "file", "fold", "tuner", "ahead", "behind") if key in wanted[0]]
+    keys = [
+        key for key in ("method", "first", "second", "file", "fold", "tuner", "ahead", "behind") if key in wanted[0]
+    ]
     found = {tuple(row[key] for key in keys): row for row in rows}
     if len(wanted) != len(rows):
         yield f"{len(wanted)} rows, recomputed {len(rows)}"

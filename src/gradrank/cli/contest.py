@@ -110,10 +110,11 @@ def refit(
     from gradrank.tuning.refits import Refits, train_members
     from gradrank.tuning.refits import refit as run
 
-    def settings(name: str) -> Refits:
-        return Refits(data, seeds, seed, pairs, _code("refit", name), resolve(convention))
+    definition, folder = resolve(convention), Contest(contest)
 
-    folder = Contest(contest)
+    def settings(name: str) -> Refits:
+        return Refits(data, seeds, seed, pairs, _code("refit", name), definition)
+
     chosen = tuner_choices(folder, data, method, tuner, seconds, adopt_from)
     members = member_choices(folder, data, chosen, seconds, adopt_from)
     train_members(folder, members, {name: settings(name) for name in members})
@@ -143,11 +144,11 @@ def divisions(
     from gradrank.tuning.folders import Contest
     from gradrank.tuning.members import tuner_choices
 
-    folder = Contest(contest)
+    definition, folder = resolve(convention), Contest(contest)
     choice, *_ = tuner_choices(folder, data, method, 1, seconds)
     out = folder.divisions_path(data.name, method)
     code = _code("divisions", method)
-    evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, resolve(convention))
+    evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
 
 
 def _code(stage: str, model: str) -> str:

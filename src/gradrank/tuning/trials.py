@@ -118,23 +118,36 @@ def tune(
     progress = Progress(f"{stored.name}/{model}/tuner{plan.tuner}", len(numbers) * count - len(store.rows))
     for fold in numbers:
         missing = [trial for trial in range(count) if (fold, trial) not in store.done]
-        if not missing:
-            continue
-        splits, normaliser = stored.fold(fold), stored.normaliser(fold)
-        parts = {
-            split: replace(_read(stored, splits[split], split, cls, stored_pairs, normaliser), convention=convention)
-            for split in ("train", "vali")
-        }
-        files = [folder / f"part{part}.parquet" for folder in (data, pairs) if folder for part in splits["test"]]
-        job = TrialJob(cls, stored.name, fold, seed, plan, parts, [path for path in files if path.is_file()])
-        for trial in missing:
-            progress(store.add(_trial(job, trial)))
+        if missing:
+            job = _job(cls, stored, fold, seed, plan, stored_pairs, convention)
+            for trial in missing:
+                progress(store.add(_trial(job, trial)))
     if all(row["error"] for row in store.rows):
         raise GradrankError(
             f"{model}: every configuration failed, the first with: {store.rows[0]['error']}. "
             "Fix: correct the data or the search space of the model"
         )
     return store.finish(numbers, count)
+
+
+def _job(
+    cls: type[Model],
+    stored: StoredCollection,
+    fold: int,
+    seed: int,
+    plan: Plan,
+    pairs: "StoredPairs | None",
+    convention: Convention,
+) -> TrialJob:
+    """Read the training and validation parts of a fold, and return the job of its trials."""
+    splits, normaliser = stored.fold(fold), stored.normaliser(fold)
+    parts = {
+        split: replace(_read(stored, splits[split], split, cls, pairs, normaliser), convention=convention)
+        for split in ("train", "vali")
+    }
+    folders = [stored.path, *([pairs.path] if pairs else [])]
+    files = [folder / f"part{part}.parquet" for folder in folders for part in splits["test"]]
+    return TrialJob(cls, stored.name, fold, seed, plan, parts, [path for path in files if path.is_file()])
 
 
 def _read(

@@ -15,7 +15,6 @@ from gradrank.training.registry import get_model, models
 from gradrank.tuning.fold_training import selected_step
 from gradrank.tuning.spaces import configuration, members_parameter
 
-
 ROOT = Path(__file__).parents[3]
 SMALL = {"epochs": 3, "rounds": 20}  # values that keep the training short
 

@@ -252,4 +252,6 @@ def test_choices_json_is_readable_and_complete(data, tmp_path):
 def test_divisions_are_different_and_have_groups_of_equal_size():
     drawn = [divide(23, division, 7) for division in (1, 2, 3)]
     assert all(sorted(np.bincount(groups)) == [4, 4, 5, 5, 5] for groups in drawn)
-    assert not any(np.array_equal(drawn[0], other) for other in drawn[1:]) and np.array_equal(drawn[0], divide(23, 1, 7))
+    assert not any(np.array_equal(drawn[0], other) for other in drawn[1:]) and np.array_equal(
+        drawn[0], divide(23, 1, 7)
+    )

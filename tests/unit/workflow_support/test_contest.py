@@ -36,9 +36,7 @@ def test_the_page_asks_for_the_files_in_git_alone(contest):
 def test_methods_have_budgets_of_their_own():
     divided = {"datasets": ["mq2007"], "methods": ["ranksvm"], "count": 3}
     methods = ["regression", "ranksvm", "single_feature", "combsum"]
-    contest = plan(
-        methods=methods, budgets={"ranksvm": {"tuners": 5}, "regression": {"trials": 3}}, divisions=divided
-    )
+    contest = plan(methods=methods, budgets={"ranksvm": {"tuners": 5}, "regression": {"trials": 3}}, divisions=divided)
     assert [len(contest.trials("contest", "mq2007", name)) for name in methods] == [2, 5, 1, 2]
     assert contest.tune_options("contest", "regression") == "--trials 3"
     assert contest.tune_options("contest", "ranksvm") == "--trials 4"

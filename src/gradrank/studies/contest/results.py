@@ -139,7 +139,7 @@ def _read_entry(inputs: Inputs, dataset: str, method: str) -> ContestEntry:
 
 
 def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | None:
-    """Return the (d,) mean NDCG@10 of a method on d divisions of the queries, or None if there are none.
+    """Return the (d,) means of NDCG@10 over the queries in d divisions, or None if the method has no divisions.
 
     The mean of a division is taken over its groups of the means over queries, as the mean over folds.
     """
