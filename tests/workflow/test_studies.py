@@ -1,5 +1,8 @@
 """The contest in the workflow: choices never read test parts, and a second collection is scored with frozen choices."""
 
+import os
+import shutil
+import time
 from collections import Counter
 
 from gradrank.base.files import read_json
@@ -10,15 +13,13 @@ SMALL = {"datasets": ["mine"], "methods": METHODS, "trials": 2, "tuners": 2, "se
 CONTEST = "results/studies/contest/reduced"
 
 
-def test_a_contest_has_one_job_per_method_and_fold_whatever_the_budget(project):
-    project.params(studies={"contest": SMALL | {"datasets": ["synthetic_net"], "trials": 100, "tuners": 7}})
+def test_a_contest_has_one_job_per_method_and_tuner_whatever_the_budget(project):
+    project.params(studies={"contest": SMALL | {"datasets": ["synthetic_net"], "trials": 100, "tuners": 3}})
     plan = project.plan("contest", "--config", "contest_datasets=mine")
-    jobs = Counter((rule, path.split("/")[4]) for path, rule in plan.items() if "/contest/tuning/" in path)
-    per_rule = {("tune", "select", "refit")[k]: 5 * len(METHODS) for k in range(3)}
-    expected = {(rule, "synthetic_net"): count for rule, count in per_rule.items()}
-    expected |= {(rule, "synthetic_net"): len(METHODS) for rule in ("evaluate_refits", "score_trials")}
-    frozen = {"freeze": len(METHODS), "refit": len(METHODS), "evaluate_refits": len(METHODS)}
-    assert jobs == expected | {(rule, "mine"): count for rule, count in frozen.items()}, "no trial runs on mine"
+    jobs = Counter((rule, path.split("/")[4]) for path, rule in plan.items() if path.endswith(".parquet"))
+    of_tuners = 3 * len(METHODS)
+    expected = {("tune", "synthetic_net"): of_tuners, ("refit", "synthetic_net"): of_tuners}
+    assert jobs == expected | {("refit", "mine"): of_tuners}, "no trial runs on mine"
     assert "contest_datasets" not in project.snakemake("--dry-run", "contest")
     refused = project.snakemake("--dry-run", "contest", "--config", "contest_datasets=other", ok=False)
     assert "studies.contest.frozen" in refused and "other" in refused
@@ -30,17 +31,35 @@ def test_the_reduced_contest_runs_and_its_page_is_reproducible(rerun):
     rerun.snakemake("--cores", "2", target)
     folder = rerun.root / CONTEST
     numbers = read_json(folder / "numbers.json")
-    assert {row["method"] for row in numbers["results_mine"]} >= set(METHODS)
+    assert {row["method"] for row in numbers["results_mine"]} == set(METHODS)
     assert len(numbers["chosen_mine"]) == len(METHODS) * 2
     record = read_json(folder / "provenance.json")
-    assert record["read"].keys() == {f"tuning/mine/{method}" for method in METHODS}
+    assert record["read"].keys() == {f"values/mine/{method}" for method in METHODS}
     rerun.run("gradrank", "verify")
     before = rerun.files(CONTEST)
-    (folder / "tuning/mine/regression/fold1/refits.json").unlink()
-    (folder / "tuning/mine/regression/per_query.parquet").unlink()
-    (folder / "tuning/mine/regression/trials_test.parquet").unlink()
-    rerun.snakemake("--cores", "1", f"{CONTEST}/tuning/mine/regression/trials_test.parquet", target)
+    (folder / "values/mine/regression/tuner1.parquet").unlink()
+    rerun.snakemake("--cores", "1", f"{CONTEST}/values/mine/regression/tuner1.parquet", target)
     assert rerun.files(CONTEST) == before
+
+
+def test_a_clone_continues_from_the_parts_in_git(rerun, tmp_path):
+    """Only trials, choices and values are kept, with arbitrary times. Missing values are computed, and nothing else."""
+    rerun.params(studies={"contest": SMALL})
+    rerun.snakemake("--cores", "2", "contest_values_mine")
+    folder = rerun.root / "results/studies/contest"
+    before = rerun.files("results/studies/contest/values")
+    for part in ("runs", "choices.json"):
+        (folder / part).rename(tmp_path / part)
+    (tmp_path / "choices.json").rename(folder / "choices.json")
+    shutil.rmtree(rerun.root / ".snakemake")
+    (folder / "values/mine/fusion/tuner1.parquet").unlink()
+    now = time.time()
+    for path in folder.rglob("*"):
+        os.utime(path, (now, now))
+    plan = rerun.plan("contest_choices", "contest_values_mine")
+    assert set(plan) == {"results/studies/contest/values/mine/fusion/tuner1.parquet"}
+    rerun.snakemake("--cores", "2", "contest_values_mine")
+    assert rerun.files("results/studies/contest/values") == before
 
 
 def test_more_draws_of_a_study_run_only_the_new_jobs(rerun):

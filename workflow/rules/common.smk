@@ -48,4 +48,5 @@ wildcard_constraints:
     model=METHOD,
     method=METHOD,
     fold=r"\d+",
+    tuner=r"\d+",
     job=r"[\w.+=-]+",

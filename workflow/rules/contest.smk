@@ -3,97 +3,43 @@
 #
 # Needs: data/parquet/<dataset>/ of the data sets that `studies.contest` of params.yaml names, and data/pairs/<dataset>/
 # for some methods.
-# Makes: results/studies/contest/tuning/<dataset>/<method>/ with the trials and the choice of every fold and the values
-# per query, and results/studies/contest/runs/tuner<t>/seed<s>/ with the trained choices. The reduced form of the
-# contest has the same folders in results/studies/contest/reduced/. The trained models are not outputs, because
-# Snakemake removes the outputs of a killed job, and these jobs resume from the models that are finished.
-
-TUNING = "results/studies/{contest}/tuning/{dataset}/{method}"
+# Makes: in results/studies/contest/, trials/ with the trials of every tuner, choices.json, values/ with the test values
+# per query, and divisions/ with those on other divisions of the queries. These files are in git, so that a contest can
+# be computed in parts (docs/contest.md). The reduced form of the contest has the same files in
+# results/studies/contest/reduced/. The trained models in runs/ are not outputs, because these jobs resume from the
+# models that are finished.
 
 
 rule tune:
-    "Train the configurations of every tuner on one fold, and evaluate them on its validation part."
+    "Train the configurations of one tuner on every fold, and evaluate them on the validation parts."
     input:
-        lambda wc: contest.pair_stamps(wc.dataset, wc.method),
-        lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "choice.json"),
-        data="data/parquet/{dataset}/collection.json",  # the job does not read the test part
+        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
+        data="data/parquet/{dataset}/collection.json",  # the job does not read the test parts
     output:
-        f"{TUNING}/fold{{fold}}/trials.parquet",
+        "results/studies/{contest}/trials/{dataset}/{method}/tuner{tuner}.parquet",
     log:
-        "logs/tune/{contest}/{dataset}/{method}/fold{fold}.log",
-    # One cluster job per method and fold runs the trials, the choice and the training of the choice.
-    group:
-        "contest.{dataset}.{method}.{fold}"
+        "logs/tune/{contest}/{dataset}/{method}/tuner{tuner}.log",
     conda:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: contest.stage_code("tune", wc.method),
         plan=lambda wc: contest.tune_options(wc.contest, wc.method),
-        pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
+        pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
-        out=subpath(output[0], parent=True),
     shell:
         """
         gradrank tune \
             --model {wildcards.method} \
             --data {params.data} \
-            --fold {wildcards.fold} \
+            --tuner {wildcards.tuner} \
             {params.plan} \
             {params.pairs} \
             --convention {params.convention} \
             --seed {params.seed} \
-            --out {params.out} \
-            >{log} 2>&1
-        """
-
-
-rule select:
-    "Choose the best configuration of each tuner by its validation value."
-    input:
-        f"{TUNING}/fold{{fold}}/trials.parquet",
-    output:
-        f"{TUNING}/fold{{fold}}/choice.json",
-    log:
-        "logs/select/{contest}/{dataset}/{method}/fold{fold}.log",
-    wildcard_constraints:
-        dataset="|".join(sorted(set(plan.datasets) - contest.frozen)),
-    group:
-        "contest.{dataset}.{method}.{fold}"
-    conda:
-        "../envs/gradrank.yaml"
-    params:
-        code=code_digest("select"),
-        out=subpath(output[0], parent=True),
-    shell:
-        """
-        gradrank select {params.out} \
-            >{log} 2>&1
-        """
-
-
-rule freeze:
-    "Choose configurations for a fold of a frozen data set by the trials of the first data set."
-    input:
-        lambda wc: contest.source_trials(wc.contest, wc.method),
-    output:
-        f"{TUNING}/fold{{fold}}/choice.json",
-    log:
-        "logs/freeze/{contest}/{dataset}/{method}/fold{fold}.log",
-    wildcard_constraints:
-        dataset="|".join(sorted(contest.frozen)) or "(?!)",
-    group:
-        "contest.{dataset}.{method}.{fold}"
-    conda:
-        "../envs/gradrank.yaml"
-    params:
-        code=code_digest("freeze"),
-        out=subpath(output[0], parent=True),
-    shell:
-        """
-        gradrank freeze {params.out} $(dirname {input}) \
+            --out {output} \
             >{log} 2>&1
         """
 
@@ -101,7 +47,7 @@ rule freeze:
 rule choices:
     "List the choices of all data sets, methods and folds, before any test part is scored."
     input:
-        lambda wc: contest.choices(wc.contest),
+        lambda wc: contest.all_trials(wc.contest),
     output:
         "results/studies/{contest}/choices.json",
     log:
@@ -112,47 +58,87 @@ rule choices:
     params:
         code=code_digest("choices"),
         datasets=lambda wc: ",".join(settings.studies[wc.contest].datasets),
-        methods=lambda wc: ",".join(settings.studies[wc.contest].methods),
+        methods=lambda wc: contest.choice_arguments(wc.contest),
+        seconds=lambda wc: settings.studies[wc.contest].seconds,
     shell:
         """
-        gradrank choices \
+        gradrank choices {params.methods} \
             --datasets {params.datasets} \
-            --methods {params.methods} \
+            --seconds {params.seconds} \
             --contest results/studies/{wildcards.contest} \
             >{log} 2>&1
         """
 
 
 rule refit:
-    "Train the choices of one fold with several seeds."
+    "Train the choices of one tuner with several seeds, and evaluate them on the test parts, per query."
     input:
-        lambda wc: contest.pair_stamps(wc.dataset, wc.method),
-        lambda wc: contest.member_files(wc.contest, wc.dataset, wc.method, wc.fold, "refits.json"),
-        choice=f"{TUNING}/fold{{fold}}/choice.json",
+        lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
+        lambda wc: ancient(contest.member_values(wc.contest, wc.dataset, wc.method)),
+        lambda wc: contest.pair_stamps(wc.dataset, contest.with_members(wc.contest, wc.method)),
+        # Written after every choice is made. More tuners change the file, but not the choices of the others.
+        choices=ancient("results/studies/{contest}/choices.json"),
         data="data/parquet/{dataset}/collection.json",
     output:
-        f"{TUNING}/fold{{fold}}/refits.json",
+        "results/studies/{contest}/values/{dataset}/{method}/tuner{tuner}.parquet",
     log:
-        "logs/refit/{contest}/{dataset}/{method}/fold{fold}.log",
-    group:
-        "contest.{dataset}.{method}.{fold}"
+        "logs/refit/{contest}/{dataset}/{method}/tuner{tuner}.log",
     conda:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: contest.stage_code("refit", wc.method),
         seeds=lambda wc: settings.studies[wc.contest].seeds,
-        pairs=lambda wc: contest.pairs_option(wc.dataset, wc.method),
+        seconds=lambda wc: settings.studies[wc.contest].seconds,
+        pairs=lambda wc: contest.pairs_option(wc.dataset, contest.with_members(wc.contest, wc.method)),
+        convention=lambda wc: settings.convention(wc.dataset),
+        definition=lambda wc: plan.convention_definition(wc.dataset),
+        adopt=lambda wc: contest.source_option(wc.contest, wc.dataset),
+        seed=settings.seed,
+        data=subpath(input.data, parent=True),
+    shell:
+        """
+        gradrank refit {wildcards.method} \
+            --data {params.data} \
+            --tuner {wildcards.tuner} \
+            --seeds {params.seeds} \
+            --seconds {params.seconds} \
+            {params.pairs} \
+            {params.adopt} \
+            --convention {params.convention} \
+            --seed {params.seed} \
+            --contest results/studies/{wildcards.contest} \
+            >{log} 2>&1
+        """
+
+
+rule divisions:
+    "Train one frozen configuration on other divisions of the queries, and evaluate it per query."
+    input:
+        lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
+        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
+        choices=ancient("results/studies/{contest}/choices.json"),
+        data="data/parquet/{dataset}/collection.json",
+    output:
+        "results/studies/{contest}/divisions/{dataset}/{method}.parquet",
+    log:
+        "logs/divisions/{contest}/{dataset}/{method}.log",
+    conda:
+        "../envs/gradrank.yaml"
+    params:
+        code=lambda wc: contest.stage_code("divisions", wc.method),
+        divisions=lambda wc: settings.studies[wc.contest].divisions.count,
+        seconds=lambda wc: settings.studies[wc.contest].seconds,
+        pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
-        out=subpath(output[0], parent=True),
     shell:
         """
-        gradrank refit {params.out} \
+        gradrank divisions {wildcards.method} \
             --data {params.data} \
-            --fold {wildcards.fold} \
-            --seeds {params.seeds} \
+            --count {params.divisions} \
+            --seconds {params.seconds} \
             {params.pairs} \
             --convention {params.convention} \
             --seed {params.seed} \
@@ -161,60 +147,42 @@ rule refit:
         """
 
 
-rule evaluate_refits:
-    "Evaluate the trained choices of all folds on the test parts, per query."
-    input:
-        lambda wc: contest.fold_files(wc.contest, wc.dataset, wc.method, "refits.json"),
-        data="data/parquet/{dataset}/collection.json",
-    output:
-        f"{TUNING}/per_query.parquet",
-    log:
-        "logs/evaluate_refits/{contest}/{dataset}/{method}.log",
-    group:
-        "contest.{dataset}.{method}"
-    conda:
-        "../envs/gradrank.yaml"
-    params:
-        code=code_digest("evaluate_refits"),
-        seeds=lambda wc: settings.studies[wc.contest].seeds,
-        convention=lambda wc: settings.convention(wc.dataset),
-        data=subpath(input.data, parent=True),
-    shell:
-        """
-        gradrank evaluate-refits {wildcards.method} \
-            --data {params.data} \
-            --seeds {params.seeds} \
-            --convention {params.convention} \
-            --contest results/studies/{wildcards.contest} \
-            >{log} 2>&1
-        """
+# These targets end before the next step, so that each step can be committed to git.
+if "contest" in contest.forms:
 
+    rule contest_data:
+        "Store the data sets of the contest and their pairs."
+        input:
+            [file for dataset in contest.datasets("contest") for file in plan.stored_stamps(dataset)],
+        localrule: True
 
-rule score_trials:
-    "Evaluate all trials on the test parts, after every choice is made."
-    input:
-        "results/studies/{contest}/choices.json",  # written after every choice is made
-        data="data/parquet/{dataset}/collection.json",
-    output:
-        f"{TUNING}/trials_test.parquet",
-    log:
-        "logs/score_trials/{contest}/{dataset}/{method}.log",
-    group:
-        "contest.{dataset}.{method}"
-    conda:
-        "../envs/gradrank.yaml"
-    params:
-        code=lambda wc: contest.stage_code("score_trials", wc.method),
-        convention=lambda wc: settings.convention(wc.dataset),
-        data=subpath(input.data, parent=True),
-    shell:
-        """
-        gradrank score-trials {wildcards.method} \
-            --data {params.data} \
-            --convention {params.convention} \
-            --contest results/studies/{wildcards.contest} \
-            >{log} 2>&1
-        """
+    rule contest_choices:
+        "Make the choices of all data sets."
+        input:
+            "results/studies/contest/choices.json",
+        localrule: True
+
+    for dataset in contest.datasets("contest"):
+
+        rule:
+            name:
+                f"contest_trials_{dataset}"
+            input:
+                lambda _, dataset=dataset: contest.all_trials("contest", [dataset]),
+            localrule: True
+
+        rule:
+            name:
+                f"contest_values_{dataset}"
+            input:
+                lambda _, dataset=dataset: contest.values("contest", [dataset]),
+            localrule: True
+
+    rule contest_divisions:
+        "Train some methods on other divisions of the queries."
+        input:
+            contest.divisions("contest"),
+        localrule: True
 
 
 # The rule `study` also writes the page of the contest, with the inputs of the contest.

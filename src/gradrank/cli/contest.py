@@ -1,165 +1,154 @@
 """Stages of a contest as commands, and `tune`, which also runs by hand on any data."""
 
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gradrank.cli.options import CONTEST, Convention, Data, Fold, Model, Pairs, Seed, example, use_one_thread
+from gradrank.cli.options import CONTEST, Convention, Data, Model, Pairs, Seed, example, use_one_thread
 
 commands = typer.Typer()
 
 FOLDER = Path("results/studies/contest")
-Seeds = Annotated[int, typer.Option(min=1, help="Number of seeds that each selected configuration is trained with.")]
+Method = Annotated[str, typer.Argument(help="A method of the contest.")]
+Tuner = Annotated[int, typer.Option(min=1, help="Number of the tuner. Each tuner draws its own configurations.")]
+Seconds = Annotated[float, typer.Option(min=0, help="Processor time for the comparison at equal time, per fold.")]
 ContestFolder = Annotated[Path, typer.Option(help="Folder of the contest, or of its reduced form.")]
 
 
 @commands.command(
     rich_help_panel=CONTEST,
     epilog=example(
-        "gradrank tune --model lambdamart --data data/parquet/mq2007 --fold 1 --seed 1 --trials 16 --out tuned"
+        "gradrank tune --model lambdamart --data data/parquet/mq2007 --seed 1 --trials 16 --out trials.parquet"
     ),
 )
 def tune(
     model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write, with the trials and their models.")],
+    out: Annotated[Path, typer.Option(help="File to write, with one row per fold and trial.")],
     seed: Seed,
-    fold: Fold = 1,
-    trials: Annotated[int, typer.Option(min=1, help="Number of configurations per tuner, including the default.")] = 16,
-    tuners: Annotated[int, typer.Option(min=1, help="Number of tuners. Each draws its own configurations.")] = 1,
-    among: Annotated[str, typer.Option(help="Tuned methods that a fusion may combine, such as 'ranksvm,xendcg'.")] = "",
+    fold: Annotated[list[int] | None, typer.Option(help="Number of a fold; by default, all folds.", min=1)] = None,
+    trials: Annotated[int, typer.Option(min=1, help="Number of configurations per fold, including the default.")] = 16,
+    tuner: Tuner = 1,
+    among: Annotated[str, typer.Option(help="Methods that a fusion combines, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
     convention: Convention = "letor4",
 ) -> None:
-    """Try random configurations of a model on one fold, and evaluate each on the fold's own validation part.
+    """Try random configurations of a model on each fold, and evaluate them on the fold's own validation part.
 
-    If this command is killed, repeat it to continue with the trial that was running. The test part is not read.
+    If this command is killed, repeat it to continue with the trial that was running. The test parts are not read.
     """
     use_one_thread()
     from gradrank.evaluation.conventions import resolve
-    from gradrank.tuning.folders import TunedFold
-    from gradrank.tuning.selection import best_trials
+    from gradrank.tuning.selection import choose
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
 
-    methods = tuple(name for name in among.split(",") if name)
-    plan = Plan(trials, tuners, methods)
-    table = run(model, data, fold, plan, seed, TunedFold(out), pairs, _code("tune", model), resolve(convention))
-    for choice in best_trials(table):
-        typer.echo(
-            f"tuner {choice.tuner}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}. "
-            "To train it, run:"
-        )
-        job = f"--model {model} --data {data} --fold {fold} --seed {seed} --convention {convention}"
-        typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
-
-
-@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank select tuned/fold1 tuned/fold2"))
-def select(
-    folders: Annotated[list[Path], typer.Argument(help="Folders that `gradrank tune` wrote, one per fold.")],
-) -> None:
-    """Freeze the choice of each tuner: the configuration with the highest validation NDCG@10.
-
-    Writes FOLDER/choice.json with its hash.
-    """
-    from gradrank.tuning.folders import TunedFold
-    from gradrank.tuning.selection import select as run
-
-    for folder in folders:
-        typer.echo(f"{folder}: {run(TunedFold(folder)).sha256}")
-
-
-@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank freeze ohsumed/fold1 mq2007/fold1 mq2007/fold2"))
-def freeze(
-    folder: Annotated[Path, typer.Argument(help="Folder of a fold on which no configuration was tried.")],
-    sources: Annotated[list[Path], typer.Argument(help="Folders of all tuned folds of another collection.")],
-) -> None:
-    """Adopt the configuration that was best over all folds of another collection, and write FOLDER/choice.json."""
-    from gradrank.tuning.folders import TunedFold
-    from gradrank.tuning.freeze import freeze as run
-
-    typer.echo(f"{folder}: {run(TunedFold(folder), map(TunedFold, sources)).sha256}")
+    plan = Plan(trials, tuner, tuple(name for name in among.split(",") if name))
+    table = run(model, data, plan, seed, out, pairs, _code("tune", model), resolve(convention), fold)
+    for choice in choose(table, math.inf):
+        if choice.value is not None:
+            typer.echo(
+                f"fold {choice.fold}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}. "
+                "To train it, run:"
+            )
+            job = f"--model {model} --data {data} --fold {choice.fold} --seed {seed} --convention {convention}"
+            typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
 
 
 @commands.command(
-    rich_help_panel=CONTEST, epilog=example("gradrank choices --datasets mq2007,ohsumed --methods ranksvm,lambdamart")
+    rich_help_panel=CONTEST, epilog=example("gradrank choices ranksvm:2 lambdamart:5 --datasets mq2007,ohsumed")
 )
 def choices(
+    methods: Annotated[list[str], typer.Argument(help="Methods with their numbers of tuners, such as 'ranksvm:2'.")],
     datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
-    methods: Annotated[str, typer.Option(help="Methods, such as 'ranksvm,lambdamart'.")],
+    seconds: Seconds = 20.0,
     contest: ContestFolder = FOLDER,
 ) -> None:
-    """Collect all choices in CONTEST/choices.json, which is committed to git.
+    """Collect all choices in CONTEST/choices.json, which is committed to git before a test part is scored.
 
-    No trial is scored on a test part before this file is complete.
+    Prints the methods by their mean rank over the data sets, computed from validation parts and two tuners.
     """
-    from gradrank.tuning.choices import write_choices as run
+    from gradrank.tuning.choices import by_validation, write_choices
     from gradrank.tuning.folders import Contest
 
-    typer.echo(run(Contest(contest), datasets.split(","), methods.split(",")))
+    counts = {name: int(count) for name, _, count in (method.partition(":") for method in methods)}
+    names, folder = datasets.split(","), Contest(contest)
+    parts = [(dataset, name, t + 1) for dataset in names for name, count in counts.items() for t in range(count)]
+    write_choices(folder, parts, seconds)
+    for name, rank in by_validation(folder, names, counts, 2).items():
+        typer.echo(f"{rank:.2f} {name}")
 
 
 @commands.command(
-    rich_help_panel=CONTEST, epilog=example("gradrank refit tuned/fold1 --data data/parquet/mq2007 --seed 1")
+    rich_help_panel=CONTEST, epilog=example("gradrank refit ranksvm --data data/parquet/mq2007 --tuner 2 --seed 1")
 )
 def refit(
-    folder: Annotated[Path, typer.Argument(help="Folder of a fold whose choice is frozen.")],
+    method: Method,
     data: Data,
     seed: Seed,
-    fold: Fold = 1,
-    seeds: Seeds = 3,
+    tuner: Tuner = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds that each choice is trained with.")] = 3,
+    seconds: Seconds = 20.0,
+    pairs: Pairs = None,
+    convention: Convention = "letor4",
+    adopt_from: Annotated[str, typer.Option(help="Tuned data set, if nothing is tuned on the data.")] = "",
+    contest: ContestFolder = FOLDER,
+) -> None:
+    """Train the choices of one tuner with several new seeds, and evaluate them on the test parts, per query.
+
+    A method that combines scores also needs the trained choices of its members in CONTEST/runs/. Missing ones are
+    trained.
+    """
+    use_one_thread()
+    from gradrank.evaluation.conventions import resolve
+    from gradrank.tuning.folders import Contest
+    from gradrank.tuning.members import member_choices, tuner_choices
+    from gradrank.tuning.refits import Refits, train_members
+    from gradrank.tuning.refits import refit as run
+
+    definition, folder = resolve(convention), Contest(contest)
+
+    def settings(name: str) -> Refits:
+        return Refits(data, seeds, seed, pairs, _code("refit", name), definition)
+
+    chosen = tuner_choices(folder, data, method, tuner, seconds, adopt_from)
+    members = member_choices(folder, data, chosen, seconds, adopt_from)
+    train_members(folder, members, {name: settings(name) for name in members})
+    run(folder, method, tuner, chosen, settings(method))
+
+
+@commands.command(
+    rich_help_panel=CONTEST, epilog=example("gradrank divisions ranksvm --data data/parquet/mq2007 --count 10 --seed 1")
+)
+def divisions(
+    method: Method,
+    data: Data,
+    seed: Seed,
+    count: Annotated[int, typer.Option(min=2, help="Number of divisions of the queries.")] = 10,
+    seconds: Seconds = 20.0,
     pairs: Pairs = None,
     convention: Convention = "letor4",
     contest: ContestFolder = FOLDER,
 ) -> None:
-    """Train the choice of each tuner with several new seeds, in CONTEST/runs/tuner<t>/seed<s>/."""
-    use_one_thread()
-    from gradrank.evaluation.conventions import resolve
-    from gradrank.tuning.folders import Contest, TunedFold
-    from gradrank.tuning.refits import refit as run
-    from gradrank.tuning.selection import read_choice
+    """Train one frozen configuration on other divisions of the queries, to measure the effect of the training queries.
 
-    tuned = TunedFold(folder)
-    code = _code("refit", read_choice(tuned).model)
-    run(Contest(contest), tuned, fold, data, seeds, seed, pairs, code, resolve(convention))
-
-
-@commands.command(
-    rich_help_panel=CONTEST, epilog=example("gradrank evaluate-refits ranksvm --data data/parquet/mq2007")
-)
-def evaluate_refits(
-    method: Annotated[str, typer.Argument(help="A method of the contest.")],
-    data: Data,
-    seeds: Seeds = 3,
-    convention: Convention = "letor4",
-    contest: ContestFolder = FOLDER,
-) -> None:
-    """Evaluate the refits of a method's frozen choices on the test part, per query."""
-    from gradrank.tuning.evaluate_refits import evaluate_refits as run
-    from gradrank.tuning.folders import Contest
-
-    run(Contest(contest), method, data, seeds, convention)
-
-
-@commands.command(rich_help_panel=CONTEST, epilog=example("gradrank score-trials ranksvm --data data/parquet/mq2007"))
-def score_trials(
-    method: Annotated[str, typer.Argument(help="A method of the contest.")],
-    data: Data,
-    convention: Convention = "letor4",
-    contest: ContestFolder = FOLDER,
-) -> None:
-    """Score the model of every trial on the test part, after all choices are frozen.
-
-    The values show what other budgets would have been worth.
+    The configuration is the one that the first tuner would choose for all folds.
     """
     use_one_thread()
+    from gradrank.evaluation.conventions import resolve
+    from gradrank.tuning.divisions import evaluate_divisions
     from gradrank.tuning.folders import Contest
-    from gradrank.tuning.score_trials import score_trials as run
+    from gradrank.tuning.members import tuner_choices
 
-    run(Contest(contest), method, data, convention)
+    definition, folder = resolve(convention), Contest(contest)
+    choice, *_ = tuner_choices(folder, data, method, 1, seconds)
+    out = folder.divisions_path(data.name, method)
+    code = _code("divisions", method)
+    evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
 
 
 def _code(stage: str, model: str) -> str:

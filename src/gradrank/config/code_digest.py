@@ -26,7 +26,7 @@ PACKAGE = Path(__file__).parents[1]
 WORKFLOW = (PACKAGE / "config/project/workflow").resolve()  # workflow/ of a checkout
 
 # The modules that each stage runs, and patterns of other files that it reads. A stage has the same name as its rule and
-# its command. For some stages, callers add the modules of models (train, tune, refit, score_trials, study, study_job,
+# its command. For some stages, callers add the modules of models (train, tune, refit, divisions, study, study_job,
 # report) and of the study (study, study_job).
 PUBLISHED = "evaluation/literature/*.csv"
 NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
@@ -39,12 +39,9 @@ STAGES: dict[str, tuple[str, ...]] = {
     "import_scores": ("gradrank.evaluation.import_scores",),
     "evaluate_folds": ("gradrank.evaluation.evaluate",),
     "tune": ("gradrank.tuning.trials",),
-    "select": ("gradrank.tuning.selection",),
-    "freeze": ("gradrank.tuning.freeze",),
     "choices": ("gradrank.tuning.choices",),
     "refit": ("gradrank.tuning.refits",),
-    "evaluate_refits": ("gradrank.tuning.evaluate_refits",),
-    "score_trials": ("gradrank.tuning.score_trials",),
+    "divisions": ("gradrank.tuning.divisions",),
     "summary": ("gradrank.report.tables.summary", "gradrank.provenance.records", PUBLISHED),
     "explanations": ("gradrank.report.explanations.stage",),
     "study": ("gradrank.studies.common.writing", "gradrank.provenance.study_records", PUBLISHED, "studies/*/*.csv"),

@@ -22,7 +22,7 @@ def training_code(model: str, params: Mapping[str, Any]) -> str:
 
 
 def tuning_code(stage: str, model: str) -> str:
-    """Return the code digest of a stage of a contest for a model. stage: `tune`, `refit` or `score_trials`."""
+    """Return the code digest of a stage of a contest for a model. stage: `tune`, `refit` or `divisions`."""
     return code_digest(stage, *tuning_modules(models()[model]))
 
 

@@ -11,6 +11,7 @@ Its keys:
 - files: the SHA-256 of the page, of its numbers, of its tables without times and, for a contest, of choices.json.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
@@ -21,22 +22,19 @@ from gradrank import __version__
 from gradrank.base.files import sha256
 from gradrank.base.processor import form
 from gradrank.base.results import MethodFolder, Results, StudyFolder
-from gradrank.base.stamps import checksums, read_stamp, write_stamp
+from gradrank.base.stamps import checksums, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
-from gradrank.provenance.settings import DIGITS, short_digest
+from gradrank.provenance.settings import short_digest
 from gradrank.training.registry import models
 from gradrank.tuning.folders import Contest
-from gradrank.tuning.refits import runs
-from gradrank.tuning.selection import read_choice
 
 # The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
 NO_JOBS = short_digest({})
-TUNING = ("tune", "refit", "score_trials")  # stages of a contest whose code depends on the method
-CHOOSING = ("select", "freeze", "choices", "evaluate_refits")  # the other stages of a contest
-TUNED = "tuning"  # first part of the keys tuning/<dataset>/<method>, which a contest's methods have in `read`
+TUNING = ("tune", "refit")  # stages of a contest whose code depends on the method
+VALUES = "values"  # first part of the keys values/<dataset>/<method>, which a contest's methods have in `read`
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages that pages and the studies' own jobs use
 
 
@@ -59,16 +57,16 @@ def write_study_record(
     digests = {
         key: method_digests(method, settings, settings["models"][method.name]) for key, method in methods.items()
     }
-    contest, pairs = Contest(study.folder), _tuned(study_settings)
-    tuned = {f"{dataset}/{method}": contest.tuned(dataset, method).per_query_path for dataset, method in pairs}
+    contest, tuned = Contest(study.folder), _tuned(study_settings)
+    parts = contest_parts(contest, tuned)
     stamps = [stamp for method in methods.values() for stamp in method_stamps(method)]
-    stamps += [spec for pair in pairs for spec in _specs_of_runs(contest, *pair, study_settings["seeds"])]
+    stamps += [{"versions": {"gradrank": part["gradrank"]}, "processor": part["processor"]} for part in parts.values()]
     values = {
         "params": {key: value for key, value in settings.items() if key != "models"},
-        "code": dict(code),
+        "code": dict(code) | recorded_code(parts),
         "models": _models(settings, digests),
         "read": {key: digest["values"] for key, digest in digests.items()}
-        | {f"{TUNED}/{key}": sha256(path)[:DIGITS] for key, path in tuned.items()},
+        | {f"{VALUES}/{dataset}/{method}": contest_digest(contest, dataset, method) for dataset, method in tuned},
         "jobs": jobs_digest(study),
         **versions_and_processors([{"versions": dict(_versions()), "processor": form()}, *stamps]),
     }
@@ -92,7 +90,7 @@ def study_code(settings: RunSettings, name: str) -> dict[str, str]:
     if jobs:
         code["study_job"] = short_digest(sorted({job_code(study, job_settings) for job_settings in jobs.values()}))
     tuned = [method for method in study_settings.get("methods", ()) if method in models()]
-    code |= {stage: code_digest(stage) for stage in CHOOSING if tuned}
+    code |= {"choices": code_digest("choices")} if tuned else {}
     return code | {f"{stage} {method}": tuning_code(stage, method) for method in tuned for stage in TUNING}
 
 
@@ -113,12 +111,41 @@ def _tuned(study_settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(product(datasets, study_settings.get("methods", ())))
 
 
-def _specs_of_runs(contest: Contest, dataset: str, method: str, seeds: int) -> Iterator[dict[str, Any]]:
-    """Yield the content of spec.json for each training run of a configuration that was chosen for a method."""
-    for fold in contest.tuned(dataset, method).chosen_folds():
-        for tuner, seed in runs(read_choice(fold), seeds):
-            run = contest.run(tuner, seed).dataset(dataset).method(method)
-            yield read_stamp(run.fold(int(fold.name.removeprefix("fold"))).spec_path)
+def contest_parts(contest: Contest, tuned: Iterable[tuple[str, str]]) -> dict[Path, dict[str, Any]]:
+    """Return the inputs of each file of trials and of test values of a contest, as the file states them.
+
+    tuned: pairs of a data set and a method.
+    """
+    paths = [
+        path
+        for dataset, method in tuned
+        for path in (*contest.trials_paths(dataset, method), *contest.values_paths(dataset, method))
+    ]
+    return {path: {"gradrank": __version__, "processor": form()} | _made_with(path) for path in paths}
+
+
+def _made_with(path: Path) -> dict[str, Any]:
+    import polars as pl
+
+    return json.loads(pl.scan_parquet(path).select("made_with").head(1).collect().item())
+
+
+def recorded_code(parts: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the code digests of the stages `tune` and `refit` per method, as the parts of a contest state them.
+
+    Several digests are joined by a plus sign, if a contest was computed in parts with different code.
+    """
+    digests: dict[str, set[str]] = {}
+    for path, inputs in parts.items():
+        stage = "tune" if path.parts[-4] == "trials" else "refit"
+        digests.setdefault(f"{stage} {path.parent.name}", set()).add(inputs["code"].partition(" ")[0])
+    return {key: "+".join(sorted(found)) for key, found in digests.items()}
+
+
+def contest_digest(contest: Contest, dataset: str, method: str) -> str:
+    """Return the digest of the files of test values of a method; empty if there are none."""
+    paths = contest.values_paths(dataset, method)
+    return short_digest([sha256(path) for path in paths]) if paths else ""
 
 
 def _versions() -> Iterator[tuple[str, str]]:

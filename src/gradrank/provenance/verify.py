@@ -22,8 +22,8 @@ from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
 from gradrank.provenance.code import training_code
 from gradrank.provenance.records import GIVEN_SHA256, STAGES, results_digest, values_digest
-from gradrank.provenance.settings import DIGITS, dataset_settings, study_settings
-from gradrank.provenance.study_records import NO_JOBS, TUNED, jobs_digest, study_code
+from gradrank.provenance.settings import dataset_settings, study_settings
+from gradrank.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest, study_code
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.tuning.folders import Contest
 
@@ -230,11 +230,10 @@ def _values_digests(study: str, key: str, root: Results) -> set[str]:
     """Return the digests of the current values per query of a method on a study's page.
 
     One digest is in the record of the data set, and one belongs to the file of the method. If both are equal, the set
-    has one element. If neither exists, the set is empty. key: `<dataset>/<method>` or `tuning/<dataset>/<method>`.
+    has one element. If neither exists, the set is empty. key: `<dataset>/<method>` or `values/<dataset>/<method>`.
     """
-    if key.startswith(f"{TUNED}/"):
-        path = Contest(root.study(study).folder).tuned(*key.split("/")[1:]).per_query_path
-        return {sha256(path)[:DIGITS]} if path.is_file() else set()
+    if key.startswith(f"{VALUES}/"):
+        return {digest} if (digest := contest_digest(Contest(root.study(study).folder), *key.split("/")[1:])) else set()
     name, _, model = key.partition("/")
     dataset, digests = root.dataset(name), set()
     entry = (_read(dataset.provenance_path) or {}).get("methods", {}).get(model)

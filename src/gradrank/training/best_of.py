@@ -1,11 +1,12 @@
 """Selection of the best epoch, boosting round or grid point on the validation part, for all models."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gradrank.data.collection import Collection
+from gradrank.data.collection import WHOLE, Collection
 from gradrank.training.model import Callback
 from gradrank.training.selection import Criterion
 
@@ -25,6 +26,21 @@ class Candidate(NamedTuple):
     loss: float | None = None
     scores: np.ndarray | None = None
     reported: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True)
+class FrozenStep(Collection):
+    """A validation part that selects nothing: training ends after step `step`, whose candidate is kept.
+
+    It is used to train on all labelled data, with the number of steps that an earlier training selected.
+    """
+
+    step: int = field(default=1, metadata=WHOLE)
+
+    @classmethod
+    def of(cls, vali: Collection, step: int) -> Self:
+        """Return `vali` with the number of the step."""
+        return cls(**{item.name: getattr(vali, item.name) for item in fields(vali)}, step=step)
 
 
 class Best(NamedTuple):
@@ -53,6 +69,8 @@ def best_of(
     without improvement after which the training ends. steps_before: number of earlier steps; the first step has the
     number steps_before + 1. Raises GradrankError if `select_by` is not a criterion or the scores are invalid.
     """
+    if isinstance(vali, FrozenStep):
+        return _at_step(candidates, vali.step - steps_before, select_by, callback)
     names = sorted({*ALWAYS_REPORTED, select_by})
     criteria = {name: Criterion(name, vali.labels, vali.offsets, vali.convention) for name in names}
     best, best_value, best_step, step = None, -np.inf, steps_before, steps_before
@@ -63,6 +81,21 @@ def best_of(
         elif step - best_step >= patience:
             break
     return Best(best, best_value, step)
+
+
+def _at_step(candidates: Iterable[Candidate], last: int, select_by: str, callback: Callback) -> Best:
+    """Return candidate number `last`, or the last one if there are fewer.
+
+    The callback gets the number of the step as the value of the criterion, so that a callback that keeps the best step
+    keeps this one.
+    """
+    kept, step = None, 0
+    for step, candidate in enumerate(candidates, start=1):
+        kept = candidate.kept
+        callback(step, **{f"vali_{select_by}": float(step)})
+        if step >= last:
+            break
+    return Best(kept, float(step), step)
 
 
 def _report(

@@ -1,72 +1,136 @@
-"""Retraining of the selected configuration of each tuner, with seeds that no trial used."""
+"""The training of the selected trials of a tuner with new seeds, and their test values.
+
+The choice is trained with several seeds. Its training is repeated on the training and validation parts together, with
+the number of rounds or epochs that the validation part selected. The other selected trials are trained with one seed.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gradrank import __version__
 from gradrank.base.conventions import LETOR4, Convention
-from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json, sha256, write_json
+from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder
-from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.judgements import read_judgements
+from gradrank.evaluation.score_files import read_scores
 from gradrank.training.job import train
+from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
-from gradrank.tuning.folders import Contest, TunedFold
-from gradrank.tuning.selection import SelectedConfiguration, read_choice
+from gradrank.tuning.fold_training import FoldTraining, selected_step
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.selection import DEFAULT, Choice
+from gradrank.tuning.values import METRICS, OF_OTHERS, values_table, write_tables
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
-def refit(
-    contest: Contest,
-    fold: TunedFold,
-    number: int,
-    data: Path,
-    seeds: int,
-    seed: int,
-    pairs: Path | None = None,
-    code: str = "",
-    convention: Convention = LETOR4,
-) -> None:
-    """Train the configurations of `fold`/choice.json on fold `number` of `data`, with seeds 1 to `seeds` per tuner.
+@dataclass(frozen=True)
+class Refits:
+    """The settings of the trainings of a contest's choices on one data set.
 
-    Each run is a training job that writes its results below contest.run(tuner, seed). At the end, refits.json is
-    written. For each run, refits.json contains the SHA-256 of spec.json. The file spec.json contains the checksums of
-    the results. If an earlier call was interrupted, its finished runs are reused only if the choice, the data, the
-    pairs, the seed, `code` and the convention are unchanged.
-
-    seed: the seed of the whole contest, from which the seed of each run is derived. pairs: folder of the stored pairs.
-    code: digest of the training code. convention: primary convention of the data set, under which models are selected.
-
-    Raises GradrankError if a training job fails.
+    data: folder of the Parquet collection. seeds: number of seeds per tuner. seed: the seed of the whole contest, from
+    which the seed of each run is derived. pairs: folder of the stored pairs, for models that need them. code: digest of
+    the training code. convention: primary convention of the data set, under which models are selected and evaluated.
     """
-    choice, dataset = read_choice(fold), StoredCollection.open(data).name
-    of_data = [sha256(data / COLLECTION), *([sha256(pairs / PAIRS)] if pairs else [])]
-    done = _finished_runs(fold, made_with := json.dumps([choice.sha256, *of_data, seed, code, convention.name]))
-    cls = get_model(choice.model)
-    for tuner, number_of_seed in runs(choice, seeds):
-        root = contest.run(tuner, number_of_seed).dataset(dataset)
-        out = root.method(choice.model).fold(number)
-        if f"{tuner}/{number_of_seed}" in done and out.finished:
+
+    data: Path
+    seeds: int
+    seed: int
+    pairs: Path | None = None
+    code: str = ""
+    convention: Convention = LETOR4
+
+
+def refit(contest: Contest, method: str, tuner: int, choices: list[Choice], settings: Refits) -> None:
+    """Train the choices of one tuner, one per fold, and write their test values per query.
+
+    The columns are `fold`, `trial`, `whole` (whether the validation part was also trained on), `seed`, `qid`, one
+    column per metric, and `made_with`, the inputs as JSON. The runs of the choice have all metrics, and the others only
+    the first. A finished run of an interrupted call is reused if its parameters, its seed, its data and `code` are
+    unchanged.
+
+    choices: the choices of `method`. Raises GradrankError if a training job fails.
+    """
+    cls, stored = get_model(method), StoredCollection.open(settings.data)
+    made_with = {
+        "choices": [choice.sha256 for choice in choices],
+        "source": stored.source_sha256,
+        "seed": settings.seed,
+        "code": settings.code,
+        "convention": settings.convention.name,
+        "processor": form(),
+        "gradrank": __version__,
+    }
+
+    def tables() -> Iterator["pl.DataFrame"]:
+        for choice in choices:
+            yield from _fold_tables(contest, cls, choice, stored, settings)
+
+    write_tables(tables(), contest.values_path(stored.name, method, tuner), json.dumps(made_with))
+
+
+def _fold_tables(
+    contest: Contest, cls: type[Model], choice: Choice, stored: StoredCollection, settings: Refits
+) -> Iterator["pl.DataFrame"]:
+    """Yield the test values of every run on one fold."""
+    splits, params = stored.fold(choice.fold), choice.params[choice.trial]
+    judged, convention = read_judgements(stored, splits["test"]), settings.convention.name
+    is_combination = bool(cls.members(cls.Params(**params)))
+    others = sorted({DEFAULT, choice.one, choice.timed} - {choice.trial})
+    fold = None if is_combination else FoldTraining(cls, stored, choice.fold, settings.pairs, settings.convention)
+    for number in range(1, seeds_of(cls, settings.seeds) + 1):
+        run = _run(contest, cls.name, choice, number, stored, settings)
+        about = {"fold": choice.fold, "trial": choice.trial, "whole": False, "seed": number}
+        yield values_table(judged, read_scores(run.scores_path, judged), METRICS, convention, **about)
+        if fold is None:
             continue
-        params = choice.of(tuner).params
+        seed = run.spec()["job_seed"]
+        scores = fold.scores_of_whole(params, seed, selected_step(run.history_path, params))
+        yield values_table(judged, scores, OF_OTHERS, convention, **(about | {"whole": True}))
+        for trial in others if number == 1 else ():
+            scores = fold.scores(choice.params[trial], seed)
+            yield values_table(judged, scores, OF_OTHERS, convention, **(about | {"trial": trial}))
+
+
+def _run(
+    contest: Contest, method: str, choice: Choice, number: int, stored: StoredCollection, settings: Refits
+) -> FoldFolder:
+    """Return the folder of the training of a choice with seed `number`. The choice is trained if it is not yet."""
+    cls, params = get_model(method), choice.params[choice.trial]
+    root = contest.run(choice.tuner, number).dataset(stored.name)
+    run, seed = root.method(method).fold(choice.fold), run_seed(settings.seed, choice.tuner, number)
+    wanted = {"params": params, "seed": seed, "code": settings.code, "data_sha256": stored.source_sha256}
+    if not (run.finished and wanted.items() <= run.spec().items()):
+        pairs = settings.pairs if cls.needs_pairs else None
         members = root.folder if cls.members(cls.Params(**params)) else None
-        stored_pairs = pairs if cls.needs_pairs else None
-        job_run_seed = run_seed(seed, tuner, number_of_seed)
-        train(
-            choice.model, data, number, params, job_run_seed, out.folder, stored_pairs, members, convention=convention
-        )
-        done.append(f"{tuner}/{number_of_seed}")
-        write_json(fold.unfinished_refits_path, {"made_with": made_with, "done": done})
-    trained = refitted(contest, choice, dataset, number, seeds)
-    specs = {f"tuner{tuner}/seed{number_of_seed}": sha256(run.spec_path) for tuner, number_of_seed, run in trained}
-    write_json(fold.refits_path, {"choice_sha256": choice.sha256, "specs_sha256": specs})
-    fold.unfinished_refits_path.unlink(missing_ok=True)
+        job = method, settings.data, choice.fold, params, seed, run.folder, pairs, members
+        train(*job, settings.code, settings.convention)
+    return run
 
 
-def runs(choice: SelectedConfiguration, seeds: int) -> list[tuple[int, int]]:
-    """Return the tuner and the seed of each run. Every tuner has the seeds 1 to `seeds`."""
-    return [(chosen.tuner, seed) for chosen in choice.chosen for seed in range(1, seeds + 1)]
+def train_members(contest: Contest, members: Mapping[str, list[Choice]], settings: Mapping[str, Refits]) -> None:
+    """Train the choices whose scores a model combines, if their trained models are not on this machine.
+
+    Only the test values of a run are in git, and a model that combines scores also needs those of the validation part.
+    members: the choices of each member, for the tuner of the model. settings: the settings of each member.
+    """
+    for method, choices in members.items():
+        stored = StoredCollection.open(settings[method].data)
+        for choice in choices:
+            for number in range(1, settings[method].seeds + 1):
+                _run(contest, method, choice, number, stored, settings[method])
+
+
+def seeds_of(cls: type[Model], seeds: int) -> int:
+    """Return the number of seeds of a model: 1 if neither the model nor a member of it uses random numbers."""
+    params = cls.Params()
+    return seeds if cls.uses_seed(params) or cls.members(params) else 1
 
 
 def run_seed(seed: int, tuner: int, number: int) -> int:
@@ -75,28 +139,3 @@ def run_seed(seed: int, tuner: int, number: int) -> int:
     seed: the seed of the contest, from which the random seed is derived.
     """
     return job_seed(seed, f"tuner{tuner}", f"seed{number}", 0)
-
-
-def refitted(
-    contest: Contest, choice: SelectedConfiguration, dataset: str, number: int, seeds: int
-) -> Iterator[tuple[int, int, FoldFolder]]:
-    """Yield the tuner, the seed and the folder of each retrained run of fold `number`.
-
-    Raises GradrankError if a run is missing or was trained with different parameters.
-    """
-    for tuner, seed in runs(choice, seeds):
-        run = contest.run(tuner, seed).dataset(dataset).method(choice.model).fold(number)
-        if not run.finished or run.spec()["params"] != choice.of(tuner).params:
-            refits_path = contest.tuned(dataset, choice.model).fold(number).refits_path
-            raise GradrankError(
-                f"{run.folder}: missing, or trained with other parameters than those of choice.json. "
-                f"Fix: delete {refits_path}, then run `gradrank refit` for this fold again, or snakemake"
-            )
-        yield tuner, seed, run
-
-
-def _finished_runs(fold: TunedFold, made_with: str) -> list[str]:
-    """Return the runs, as `<tuner>/<seed>`, that an interrupted call with the same inputs has finished."""
-    path = fold.unfinished_refits_path
-    unfinished = read_json(path) if path.is_file() else {}
-    return unfinished["done"] if unfinished.get("made_with") == made_with else []

@@ -1,135 +1,130 @@
-"""Selection of a configuration by its validation NDCG@10.
+"""The trials of a tuner that are trained again: its choice on each fold, and three others for comparison.
 
-The selected configurations are called choices. They are written to choice.json before any test part is scored. There is
-one choice per tuner. A tuner is an independent random search.
+A tuner is one independent random search. Its choice is the trial with the highest validation NDCG@10. All selections
+depend only on the table of trials, so they are fixed before any test part is scored.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json, sha256, write_json
-from gradrank.tuning.folders import TunedFold
 
 if TYPE_CHECKING:
     import polars as pl
 
-JUDGED = "vali_ndcg@10"  # the column of trials.parquet by which a configuration is selected
-
-
-class Chosen(NamedTuple):
-    """The selected trial of one tuner.
-
-    params: all parameters, as `gradrank train` uses them. configuration: only the drawn parameters. value: validation
-    NDCG@10.
-    """
-
-    tuner: int
-    trial: int
-    params: dict[str, Any]
-    configuration: dict[str, Any]
-    value: float
+JUDGED = "vali_ndcg@10"  # the column of the trials by which a configuration is selected
+DEFAULT = 0  # number of the trial with the default configuration
 
 
 @dataclass(frozen=True)
-class SelectedConfiguration:
-    """The content of choice.json.
+class Choice:
+    """The selected trials of one tuner on one fold.
 
-    model: name of the model. chosen: the selected trials, one per tuner. sha256: digest of `model` and `chosen`.
+    trial: the choice, with the highest validation NDCG@10 on the fold. value: this NDCG@10, or None if the method is
+    not evaluated on the validation part. one: the trial with the highest mean validation NDCG@10 over all folds. timed:
+    the best of the first trials that end within a given processor time. configuration: the drawn parameters of `trial`.
+    params: all parameters of each of these trials and of the default configuration; the key is the number of the trial.
     """
 
     model: str
-    chosen: list[Chosen]
-    sha256: str
+    tuner: int
+    fold: int
+    trial: int
+    value: float | None
+    one: int
+    timed: int
+    configuration: dict[str, Any]
+    params: dict[int, dict[str, Any]]
 
-    def of(self, tuner: int) -> Chosen:
-        """Return the selected trial of one tuner."""
-        return next(chosen for chosen in self.chosen if chosen.tuner == tuner)
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The choice as in choices.json."""
+        return {name: getattr(self, name) for name in ("trial", "one", "timed", "configuration")}
 
-
-def select(fold: TunedFold) -> SelectedConfiguration:
-    """Write choice.json of a tuned fold and return its content.
-
-    For each tuner, the trial with the highest validation NDCG@10 is selected. If several trials have the highest value,
-    the first of them is selected.
-
-    Raises GradrankError if `fold` has no trials.parquet or if every configuration of a tuner failed.
-    """
-    trials = read_trials(fold)
-    return freeze_choice(fold, best_trials(trials), trials, [fold])
-
-
-def best_trials(trials: "pl.DataFrame") -> list[Chosen]:
-    """Return, for each tuner, the first trial with the highest validation NDCG@10.
-
-    Raises GradrankError if every configuration of a tuner failed.
-    """
-    return [_best(rows) for rows in _by_tuner(trials)]
+    @property
+    def sha256(self) -> str:
+        """The digest of the whole choice."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def for_all_folds(trials: Iterable["pl.DataFrame"]) -> list[Chosen]:
-    """Return, for each tuner, the configuration with the highest mean validation NDCG@10 over the folds.
-
-    Configurations that failed on any fold are left out. The test queries of a fold are the validation queries of a
-    different fold. On the collection of the trials, every test query has therefore contributed to these choices.
-
-    trials: one table per fold.
-
-    Raises GradrankError if every configuration of a tuner failed on at least one fold.
-    """
+def read_trials(path: Path) -> "pl.DataFrame":
+    """Return the table of trials that `gradrank tune` wrote. Raises GradrankError if the file does not exist."""
     import polars as pl
 
-    joined = pl.concat(trials)
-    folds = joined["fold"].n_unique()
-    means = joined.group_by("tuner", "trial", maintain_order=True).agg(
-        pl.col("configuration", "params").first(), pl.col(JUDGED).mean(), pl.col(JUDGED).count().alias("judged")
+    if not path.is_file():
+        raise GradrankError(f"{path}: no such file. Fix: run `gradrank tune ... --out {path}`")
+    return pl.read_parquet(path)
+
+
+def choose(trials: "pl.DataFrame", seconds: float) -> list[Choice]:
+    """Return the choice of a tuner on each fold.
+
+    Of equal validation values, the first trial is chosen. trials: the trials of one tuner. seconds: processor time for
+    the trial `timed`. The default configuration is always tried.
+
+    Raises GradrankError if every configuration failed on a fold.
+    """
+    one = _best_of_means(trials)
+    return [_choice(rows, one, seconds) for rows in trials.sort("fold", "trial").partition_by("fold")]
+
+
+def adopt(trials: "pl.DataFrame", folds: int) -> list[Choice]:
+    """Return the choice of a tuner on each fold of a collection on which nothing was tuned.
+
+    The choice is the one configuration with the highest mean validation NDCG@10 over the folds of another collection.
+    trials: the trials of the tuner on the other collection. folds: number of folds.
+    """
+    one = _best_of_means(trials)
+    rows = trials.filter(trials["fold"] == trials["fold"].min())
+    return [_made(rows, fold, one, None, one, one) for fold in range(1, folds + 1)]
+
+
+def digest(choices: list[Choice]) -> str:
+    """Return the digest of several choices, of which choices.json contains one per fold."""
+    return hashlib.sha256("".join(choice.sha256 for choice in choices).encode()).hexdigest()
+
+
+def _choice(rows: "pl.DataFrame", one: int, seconds: float) -> Choice:
+    trial, value = _best(rows)
+    ended = rows["seconds"].cum_sum() <= seconds
+    timed = rows.filter(ended | (rows["trial"] == DEFAULT)).drop_nulls(JUDGED)
+    return _made(rows, rows["fold"][0], trial, value, one, _best(timed)[0] if len(timed) else trial)
+
+
+def _made(rows: "pl.DataFrame", fold: int, trial: int, value: float | None, one: int, timed: int) -> Choice:
+    texts = dict(rows.select("trial", "params").iter_rows())
+    params = {number: json.loads(texts[number]) for number in sorted({trial, one, timed, DEFAULT})}
+    drawn = json.loads(rows.filter(trial=trial)["configuration"][0])
+    return Choice(rows["model"][0], rows["tuner"][0], fold, trial, value, one, timed, drawn, params)
+
+
+def _best(rows: "pl.DataFrame") -> tuple[int, float | None]:
+    """Return the first trial with the highest validation value, and this value.
+
+    A method that learns on the validation part has a single trial, which is not evaluated.
+    """
+    successful = rows.drop_nulls(JUDGED)
+    if not successful.is_empty():
+        row = successful.row(int(successful[JUDGED].to_numpy().argmax()), named=True)
+        return row["trial"], row[JUDGED]
+    if rows["error"].null_count() == len(rows) == 1:
+        return rows["trial"][0], None
+    raise GradrankError(
+        f"tuner {rows['tuner'][0]}: every configuration failed, so none can be selected. Fix: correct the cause that "
+        "the column `error` of the trials states, or raise `trials`"
     )
-    return [_best(rows) for rows in _by_tuner(means.filter(judged=folds))]
 
 
-def read_trials(fold: TunedFold) -> "pl.DataFrame":
-    """Return the table trials.parquet of a tuned fold. Raises GradrankError if the file does not exist."""
+def _best_of_means(trials: "pl.DataFrame") -> int:
+    """Return the trial with the highest mean validation value. Trials that failed on any fold are left out."""
     import polars as pl
 
-    if not fold.trials_path.is_file():
-        raise GradrankError(f"{fold.trials_path}: no such file. Fix: run `gradrank tune ... --out {fold.folder}`")
-    return pl.read_parquet(fold.trials_path)
-
-
-def read_choice(fold: TunedFold) -> SelectedConfiguration:
-    """Return the content of choice.json of a tuned fold."""
-    stored = read_json(fold.choice_path)
-    return SelectedConfiguration(stored["model"], [Chosen(**trial) for trial in stored["chosen"]], stored["sha256"])
-
-
-def _by_tuner(trials: "pl.DataFrame") -> "list[pl.DataFrame]":
-    return trials.sort("tuner", "trial").partition_by("tuner", maintain_order=True)
-
-
-def _best(trials: "pl.DataFrame") -> Chosen:
-    successful = trials.drop_nulls(JUDGED)
-    if successful.is_empty():
-        raise GradrankError(
-            f"tuner {trials['tuner'][0]}: every configuration failed, so none can be selected. Fix: correct the "
-            "cause that the column `error` of trials.parquet states, or raise `trials`"
-        )
-    row = successful.row(int(successful[JUDGED].to_numpy().argmax()), named=True)
-    return Chosen(row["tuner"], row["trial"], json.loads(row["params"]), json.loads(row["configuration"]), row[JUDGED])
-
-
-def freeze_choice(
-    fold: TunedFold, chosen: list[Chosen], trials: "pl.DataFrame", sources: Iterable[TunedFold]
-) -> SelectedConfiguration:
-    """Write choice.json of `fold` and return its content.
-
-    trials: any table of trials of the model, from which only the name of the model is used. sources: the folds from
-    whose trials `chosen` was selected. choice.json also contains the SHA-256 of the trials.parquet of these folds.
-    """
-    content = {"model": trials["model"][0], "chosen": [trial._asdict() for trial in chosen]}
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    read = {"trials_sha256": [sha256(source.trials_path) for source in sources]}
-    write_json(fold.choice_path, content | {"sha256": digest} | read)
-    return SelectedConfiguration(content["model"], chosen, digest)
+    folds = trials["fold"].n_unique()
+    means = trials.group_by("tuner", "trial", maintain_order=True).agg(
+        pl.col("error").first(), pl.col(JUDGED).mean(), pl.col(JUDGED).count().alias("judged")
+    )
+    complete = means.filter(pl.col("judged") == folds)
+    return _best((means if complete.is_empty() else complete).sort("trial"))[0]

@@ -19,7 +19,6 @@ from gradrank.training.search_space import Choice, Dimension, Integer, LogUnifor
 from gradrank.training.seeds import job_seed
 
 DIGITS = 4  # significant digits of a drawn number, so that configurations are easy to read
-MOST_MEMBERS = 6  # the largest number of members of a drawn fusion
 
 
 def configuration(
@@ -27,8 +26,7 @@ def configuration(
 ) -> dict[str, Any]:
     """Return the parameters that configuration `number` sets. The other parameters have their default values.
 
-    among: names of the methods that the model can combine, if it combines the scores of other models. Configuration 0
-    combines all of these methods.
+    among: names of the methods that the model combines, if it combines the scores of other models.
     """
     members_key = members_parameter(cls)
     first = first_configuration(cls) | ({members_key: list(among)} if members_key else {})
@@ -36,8 +34,6 @@ def configuration(
         return first
     rng = np.random.default_rng(job_seed(seed, dataset, f"{cls.name}/tuner{tuner}", number))
     drawn = {name: _draw(dimension, rng) for name, dimension in sorted(space_of(cls).items())}
-    if members_key:
-        drawn[members_key] = _subset(among, rng)
     return first | {name: _as_list(cls, name, value) for name, value in drawn.items()}
 
 
@@ -91,13 +87,18 @@ def members_parameter(cls: type[Model]) -> str | None:
 
 
 def count_configurations(cls: type[Model], trials: int) -> int:
-    """Return the number of configurations of a model: `trials`, or 1 if there is nothing to tune.
+    """Return the number of configurations of a model: `trials`, or 1 if the model is not tuned."""
+    return trials if is_tuned(cls) else 1
 
-    A model that learns on the validation part also has only one configuration, because different configurations cannot
-    be compared on that part.
+
+def is_tuned(cls: type[Model]) -> bool:
+    """Return whether configurations of a model are compared on the validation part.
+
+    A model without a search space is not tuned. Models that learn on the validation part are not tuned either, because
+    configurations cannot be compared on that part. Models that combine the scores of others combine those of all tuned
+    methods in their default configuration.
     """
-    tuned = not cls.learns_on_validation and (space_of(cls) or members_parameter(cls))
-    return trials if tuned else 1
+    return bool(space_of(cls)) and not cls.learns_on_validation and not members_parameter(cls)
 
 
 def tuning_modules(cls: type[Model]) -> tuple[str, ...]:
@@ -149,10 +150,3 @@ def in_words(dimension: Dimension) -> str:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
-
-
-def _subset(among: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return a random subset of `among`, in the same order. The size is uniformly drawn from 2 to MOST_MEMBERS."""
-    size = int(rng.integers(min(2, len(among)), min(MOST_MEMBERS, len(among)), endpoint=True))
-    places: list[int] = rng.choice(len(among), size, replace=False).tolist()
-    return [among[place] for place in sorted(places)]

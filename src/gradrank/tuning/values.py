@@ -13,8 +13,8 @@ from gradrank.evaluation.metrics import compute
 if TYPE_CHECKING:
     import polars as pl
 
-METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # metrics of the retrained models
-OF_TRIALS = ("ndcg@10", "map")  # metrics of the trials
+METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # metrics of the trained choices
+OF_OTHERS = METRICS[:1]  # metrics of the runs that the choices are compared with
 
 
 def values_table(
@@ -22,7 +22,8 @@ def values_table(
 ) -> "pl.DataFrame":
     """Return a table with one row per query.
 
-    The columns are those of `about`, then `qid`, then one column per metric.
+    The columns are those of `about`, then `qid`, then one Float32 column per metric of METRICS. The columns of metrics
+    that are not in `metrics` are null.
 
     judged: the grades and query ids of the documents. scores: (n,), one per document. about: name and value of each
     constant column.
@@ -30,14 +31,17 @@ def values_table(
     import polars as pl
 
     values = compute(metrics, scores, judged.labels, judged.offsets, convention, judged.docids)
-    columns = {"qid": judged.qids} | values
-    return pl.DataFrame(columns).select(*(pl.lit(value).alias(name) for name, value in about.items()), pl.all())
+    constants = [pl.lit(value).alias(name) for name, value in about.items()]
+    columns = [pl.col(name) if name in values else pl.lit(None).alias(name) for name in METRICS]
+    table = pl.DataFrame({"qid": judged.qids} | values)
+    return table.select(*constants, "qid", *(column.cast(pl.Float32) for column in columns))
 
 
-def write_tables(tables: Iterator["pl.DataFrame"], path: Path, by: Sequence[str]) -> None:
-    """Write the concatenated tables to one Parquet file, sorted by the columns `by`."""
+def write_tables(tables: Iterator["pl.DataFrame"], path: Path, made_with: str) -> None:
+    """Write the concatenated tables to one Parquet file. made_with: content of the constant column of this name."""
     import polars as pl
 
-    joined = pl.concat(tables).sort(by, maintain_order=True)
+    joined = pl.concat(tables).with_columns(pl.lit(made_with).alias("made_with"))
+    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as partial:
-        joined.write_parquet(partial)
+        joined.write_parquet(partial, compression="zstd", compression_level=19)

@@ -3,18 +3,17 @@
 In a contest, every method is tuned on every fold of some data sets. The reduced form of a contest is a smaller contest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.provenance.code import tuning_code
 from gradrank.training.registry import models
+from gradrank.tuning.spaces import members_parameter
 from gradrank.workflow_support.plan import Plan
 
 FORMS = ("contest", "contest/reduced")
-TUNED_FILES = ("trials.parquet", "choice.json", "refits.json")
-FROZEN_FILES = TUNED_FILES[1:]  # a frozen data set has no trials, because it uses the choices of a tuned data set
 
 
 class ContestPlan:
@@ -32,87 +31,104 @@ class ContestPlan:
         self.forms = list(self.settings)
         self.frozen = {dataset for settings in self.settings.values() for dataset in settings.frozen}
 
-    def folder(self, form: str, dataset: str, method: str, fold: int | str | None = None) -> str:
-        """Return the folder of a tuned method, or of one of its folds."""
-        inside = "" if fold is None else f"/fold{fold}"
-        return f"results/studies/{form}/tuning/{dataset}/{method}{inside}"
-
     def members(self, form: str, method: str) -> list[str]:
-        """Return the methods of the contest whose scores `method` may combine; empty if it does not combine scores."""
+        """Return the methods of the contest whose scores `method` combines; empty if it does not combine scores."""
         methods = self.settings[form].methods
         return [name for name in methods if not combines_scores(name)] if combines_scores(method) else []
 
-    def member_files(self, form: str, dataset: str, method: str, fold: str, name: str) -> list[str]:
-        """Return the path of the file `name` in fold `fold` of each member of `method`."""
-        return [f"{self.folder(form, dataset, member, fold)}/{name}" for member in self.members(form, method)]
+    def with_members(self, form: str, method: str) -> list[str]:
+        """Return `method` and the methods whose scores it combines."""
+        return [method, *self.members(form, method)]
 
-    def pair_stamps(self, dataset: str, method: str) -> list[str]:
-        """Return the path of pairs.json as a list; empty if the method does not need pairs."""
-        return self.plan.stored_stamps(dataset)[1:] if models()[method].needs_pairs else []
+    def datasets(self, form: str) -> list[str]:
+        """Return all data sets of a contest: those on which is tuned, and the frozen ones."""
+        return [*self.settings[form].datasets, *self.settings[form].frozen]
 
-    def pairs_option(self, dataset: str, method: str) -> str:
-        return f"--pairs data/pairs/{dataset}" if models()[method].needs_pairs else ""
+    def pair_stamps(self, dataset: str, methods: Iterable[str]) -> list[str]:
+        """Return the path of pairs.json as a list; empty if none of the methods needs pairs."""
+        return self.plan.stored_stamps(dataset)[1:] if any(models()[name].needs_pairs for name in methods) else []
+
+    def pairs_option(self, dataset: str, methods: Iterable[str]) -> str:
+        return f"--pairs data/pairs/{dataset}" if self.pair_stamps(dataset, methods) else ""
 
     def tune_options(self, form: str, method: str) -> str:
-        """Return the options of `gradrank tune`: numbers of trials and tuners, and the methods that may be combined.
+        """Return the options of `gradrank tune`: the number of trials, and the methods that are combined.
 
         Raises GradrankError if a package that the method needs is not installed.
         """
         cls = models()[method]
         require(*cls.requires, extra=cls.extra, needed_by=f"studies.{form}.methods: {method}")
-        settings, members = self.settings[form], self.members(form, method)
-        among = f" --among {','.join(members)}" if members else ""
-        return f"--trials {settings.trials} --tuners {settings.tuners}{among}"
+        members = self.members(form, method)
+        return f"--trials {self.settings[form].trials_of(method)}" + (
+            f" --among {','.join(members)}" if members else ""
+        )
 
-    def fold_files(self, form: str, dataset: str, method: str, name: str) -> list[str]:
-        """Return the path of the file `name` in every fold of a tuned method."""
-        return [f"{self.folder(form, dataset, method, fold)}/{name}" for fold in self.plan.folds(dataset)]
+    def source_option(self, form: str, dataset: str) -> str:
+        """Return the option of `gradrank refit` for a data set on which nothing is tuned."""
+        return f"--adopt-from {self.settings[form].datasets[0]}" if dataset in self.frozen else ""
 
-    def source_trials(self, form: str, method: str) -> list[str]:
-        """Return the files of trials on the first data set. The choices for frozen data sets come from these."""
-        return self.fold_files(form, self.settings[form].datasets[0], method, "trials.parquet")
+    def trials(self, form: str, dataset: str, method: str) -> list[str]:
+        """Return the files of the trials of all tuners of a method, on which its choices for a data set depend."""
+        settings = self.settings[form]
+        tuned = settings.datasets[0] if dataset in settings.frozen else dataset
+        return self._files(form, "trials", tuned, method)
 
-    def choices(self, form: str) -> list[str]:
-        """Return the path of choice.json for every fold of every method on the tuned data sets."""
+    def member_values(self, form: str, dataset: str, method: str) -> list[str]:
+        """Return the files of the test values of the methods whose scores `method` combines.
+
+        The jobs that write these files also train the members.
+        """
+        members = self.members(form, method)
+        return [file for member in members for file in self._files(form, "values", dataset, member)]
+
+    def all_trials(self, form: str, datasets: Iterable[str] | None = None) -> list[str]:
+        """Return the files of the trials of all methods. datasets: by default, all data sets on which is tuned."""
         settings = self.settings[form]
         return [
             file
-            for dataset in settings.datasets
+            for dataset in datasets or settings.datasets
             for method in settings.methods
-            for file in self.fold_files(form, dataset, method, "choice.json")
+            for file in self.trials(form, dataset, method)
         ]
+
+    def values(self, form: str, datasets: Iterable[str] | None = None) -> list[str]:
+        """Return the files with the test values of all methods. datasets: by default, all data sets."""
+        settings = self.settings[form]
+        return [
+            file
+            for dataset in datasets or self.datasets(form)
+            for method in settings.methods
+            for file in self._files(form, "values", dataset, method)
+        ]
+
+    def divisions(self, form: str) -> list[str]:
+        """Return the files with the test values on other divisions of the queries."""
+        folder = f"results/studies/{form}/divisions"
+        return [f"{folder}/{dataset}/{method}.parquet" for dataset, method in self.settings[form].divided()]
+
+    def _files(self, form: str, kind: str, dataset: str, method: str) -> list[str]:
+        """Return one file per tuner. kind: `trials` or `values`."""
+        folder = f"results/studies/{form}/{kind}/{dataset}/{method}"
+        return [f"{folder}/tuner{tuner}.parquet" for tuner in range(1, self.settings[form].tuners_of(method) + 1)]
 
     def page_inputs(self, form: str) -> list[str]:
-        """Return the files that the page reads. They contain the test values of all training runs and trials."""
-        settings = self.settings[form]
-        runs = [(dataset, "per_query.parquet") for dataset in (*settings.datasets, *settings.frozen)]
-        trials = [(dataset, "trials_test.parquet") for dataset in settings.datasets]
-        return [
-            f"{self.folder(form, dataset, method)}/{name}"
-            for dataset, name in runs + trials
-            for method in settings.methods
-        ]
+        """Return the files that the page reads."""
+        choices = f"results/studies/{form}/choices.json"
+        return [choices, *self.all_trials(form), *self.values(form), *self.divisions(form)]
 
-    def files(self, form: str) -> Iterator[str]:
-        """Yield every file that the page depends on directly or indirectly, from the stored data to its own inputs."""
+    def choice_arguments(self, form: str) -> str:
+        """Return the arguments of `gradrank choices`: `<method>:<tuners>` for each method."""
         settings = self.settings[form]
-        for dataset in (*settings.datasets, *settings.frozen):
-            yield from self.plan.stored_stamps(dataset)
-            for method in settings.methods:
-                for name in FROZEN_FILES if dataset in settings.frozen else TUNED_FILES:
-                    yield from self.fold_files(form, dataset, method, name)
-        yield f"results/studies/{form}/choices.json"
-        yield from self.page_inputs(form)
+        return " ".join(f"{method}:{settings.tuners_of(method)}" for method in settings.methods)
 
     def stage_code(self, stage: str, method: str) -> str:
-        """Return the code digest of `tune`, `refit` or `score_trials` for a method."""
+        """Return the code digest of `tune`, `refit` or `divisions` for a method."""
         return tuning_code(stage, method)
 
 
 def combines_scores(method: str) -> bool:
     """Return whether a method combines other methods' scores."""
-    cls = models()[method]
-    return bool(cls.members(cls.Params()))
+    return members_parameter(models()[method]) is not None
 
 
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def test_the_tables_name_their_convention(files, convention):
         ["train", "--model", "none", "--data", "none", "--seed", "1", "--out", "out"],
         ["tune", "--model", "none", "--data", "none", "--seed", "1", "--out", "out"],
         ["report", "--results", "none"],
-        ["evaluate-refits", "none", "--data", "none"],
+        ["refit", "none", "--data", "none", "--seed", "1"],
+        ["divisions", "none", "--data", "none", "--seed", "1"],
     ],
     ids=lambda command: command[0],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
 from gradrank.studies.contest.budget import best_of_weights, expected_best
-from gradrank.studies.contest.claims import NOT_SEPARATED, compare, compare_all, mean_run_variance
+from gradrank.studies.contest.comparisons import Estimates
 
 FOLDS, QUERIES = 5, 30  # queries per fold
 FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)
@@ -57,40 +57,121 @@ def test_interval_of_the_mean_holds_all_three():
     assert np.mean(held) >= 0.92 and np.mean(alone) < 0.86
 
 
-@pytest.mark.parametrize(("tuner", "seed"), [(0.0, 0.0), (0.002, 0.02), (0.01, 0.02), (0.05, 0.01)])
-def test_two_equal_methods_are_not_separated(tuner, seed):
-    """At most 5 of 100 contests of equal methods separate a pair, for any of the variances as the largest one."""
-    rng = np.random.default_rng(5)
-    contests = []
-    for _ in range(400):
-        easy = queries(rng)
-        methods = {name: simulated(rng, easy, tuner=tuner, seed=seed) for name in "abcd"}
-        contests.append({pair.verdict for pair in compare_all(methods)} == {NOT_SEPARATED})
-    assert np.mean(contests) >= 0.95
+VARIANCES = [(0.0, 0.0), (0.002, 0.02), (0.01, 0.02), (0.05, 0.01)]  # deviations of tuners and of seeds
 
 
-def test_probability_is_the_share_of_single_runs():
-    """For two methods .01 apart, P(A > B) of a contest equals the share of single runs in which A is better."""
-    rng = np.random.default_rng(7)
-    won, probabilities = [], []
-    for _ in range(1500):
+def contests(count, means, seed, tuner=TUNER, deviation=SEED, tuners=2):
+    """Yield the estimates of simulated contests. means: the true mean of each method."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
         easy = queries(rng)
-        a, b = simulated(rng, easy, 0.41, tuners=1, seeds=1), simulated(rng, easy, 0.40, tuners=1, seeds=1)
-        won.append(a.mean > b.mean)
-    for _ in range(300):
-        easy = queries(rng)
-        a, b = (simulated(rng, easy, mean, tuners=6) for mean in (0.41, 0.40))
-        pair = compare("a", a, "b", b, mean_run_variance([a, b]))
-        probabilities.append(pair.probability if pair.first == "a" else 1 - pair.probability)
-    assert np.mean(probabilities) == pytest.approx(np.mean(won), abs=0.05)
+        runs = {
+            name: simulated(rng, easy, mean, tuner=tuner, seed=deviation, tuners=tuners) for name, mean in means.items()
+        }
+        yield Estimates(runs)
+
+
+def share(flags):
+    """Return the share of true values, and two standard errors of a share of .05 for as many simulations."""
+    flags = list(flags)
+    return np.mean(flags), 2 * np.sqrt(0.05 * 0.95 / len(flags))
+
+
+@pytest.mark.parametrize(("tuner", "seed"), VARIANCES)
+def test_family_wise_errors_of_equal_methods(tuner, seed):
+    """At most 5 of 100 contests of equal methods call one better or worse, for any variance as the largest one."""
+    many_to_one, pairs = [], []
+    for found in contests(400, dict.fromkeys("abcdef", 0.4), 5, tuner, seed):
+        many_to_one.append(any(row["verdict"] != "no evidence" for row in found.against("a")))
+        pairs.append(any(row["verdict"] != "no evidence" for row in found.pairs()))
+    for flags in (many_to_one, pairs):
+        error, spare = share(flags)
+        assert error <= 0.05 + spare
+
+
+def test_the_family_wise_error_is_not_far_below_its_level():
+    error, _ = share(
+        any(row["corrected"] < 0.05 for row in found.against("a"))
+        for found in contests(500, dict.fromkeys("abcdef", 0.4), 6, 0.0, 0.0)
+    )
+    assert error > 0.015, "a test that never rejects has no power"
+
+
+@pytest.mark.parametrize("margin", [0.005, 0.01])
+def test_methods_that_differ_by_the_margin_are_not_called_equal(margin):
+    """The true difference is the margin, so equality within it is wrong, in at most 5 of 100 contests."""
+    precise = {"tuner": 0.0, "deviation": 0.0}
+    means = {"a": 0.4, "b": 0.4 + margin, "c": 0.4 - margin}
+    rng_error, spare = share(
+        any(row[f"equivalent_{margin}"] < 0.05 for row in found.against("a"))
+        for found in contests(600, means, 8, **precise)
+    )
+    assert rng_error <= 0.05 + spare
+
+
+def few(rng, mean, own):
+    """Return a deterministic method. own: standard deviation of the method on a query."""
+    return Runs((mean + rng.normal(0, own, len(FOLD_OF)))[None, None], FOLD_OF)
+
+
+def test_equivalence_has_its_level_at_the_margin_and_finds_equal_methods():
+    """For methods with a small variance, the one-sided test at the margin rejects in 5 of 100 cases."""
+    rng = np.random.default_rng(9)
+    at_margin, at_zero = [], []
+    for _ in range(2000):
+        a, b, c = few(rng, 0.41, 0.01), few(rng, 0.40, 0.01), few(rng, 0.40, 0.01)
+        found = Estimates({"a": a, "b": b, "c": c})
+        at_margin.append(found.of("a", "b").p_equivalent(0.01) < 0.05)
+        at_zero.append(found.of("b", "c").p_equivalent(0.01) < 0.05)
+    assert np.mean(at_margin) == pytest.approx(0.05, abs=0.015) and np.mean(at_zero) > 0.99
+
+
+def test_not_worse_by_the_margin_has_its_level():
+    """`a` is worse than the best by exactly the margin, so it may be called not worse in 5 of 100 contests."""
+    rng = np.random.default_rng(10)
+    wrong, right = [], []
+    for _ in range(2000):
+        runs = {"a": few(rng, 0.40, 0.01), "b": few(rng, 0.405, 0.01), "c": few(rng, 0.41, 0.01)}
+        rows = {row["method"]: row for row in Estimates(runs).not_worse()}
+        wrong.append(rows["a"]["shown_0.01"] == "yes")
+        right.append(rows["c"]["shown_0.01"] == "yes")
+    assert np.mean(wrong) <= 0.05 + 0.01 and np.mean(right) > 0.99
+
+
+@pytest.mark.parametrize(("tuner", "seed"), [(0.0, 0.0), (0.005, 0.01)])
+def test_the_detectable_difference_is_detected_in_four_of_five_contests(tuner, seed):
+    """The share of significant results is 80% if the true difference is the detectable one of a usual contest."""
+    setting = {"tuner": tuner, "deviation": seed, "tuners": 5}
+    usual = [found.against("a")[0]["detectable"] for found in contests(60, {"a": 0.4, "b": 0.4}, 11, **setting)]
+    means = {"a": 0.4, "b": 0.4 + float(np.median(usual))}
+    power, _ = share(found.against("a")[0]["verdict"] == "better" for found in contests(500, means, 12, **setting))
+    assert power == pytest.approx(0.8, abs=0.06)
+
+
+@pytest.mark.parametrize("deviation", [0.005, 0.02, 0.05])
+def test_two_seeds_of_one_method_are_not_separated(deviation):
+    """Two entries are the same method, trained with other seeds: the queries' values are equal but for the seeds."""
+    rng, separated = np.random.default_rng(13), []
+    for _ in range(500):
+        values = 0.4 + queries(rng) + rng.normal(0, OWN, len(FOLD_OF))
+        runs = {}
+        for name in "ab":
+            shift = rng.normal(0, deviation, (2, 3, FOLDS))
+            runs[name] = Runs(values + shift[:, :, FOLD_OF], FOLD_OF)
+        separated.append(Estimates(runs).against("a")[0]["verdict"] != "no evidence")
+    error, spare = share(separated)
+    assert error <= 0.05 + spare
+
+
+def test_one_hundred_percent_equal_methods_are_equal():
+    values = np.random.default_rng(14).random((1, 1, len(FOLD_OF)))
+    own = Estimates({"a": Runs(values, FOLD_OF), "b": Runs(values, FOLD_OF)}).of("a", "b")
+    assert own.p == 1 and own.p_equivalent(0.005) == 0 and own.difference == 0
 
 
 def test_expected_best_is_that_of_every_sample():
-    rng = np.random.default_rng(10)
-    validation = rng.integers(0, 4, 7).astype(float)  # with ties, of which the earlier is chosen
-    test = rng.random(7)
-    for n, expected in enumerate(expected_best(validation, test), start=1):
-        chosen = [max(sample, key=lambda i: (validation[i], -i)) for sample in combinations(range(7), n)]
-        assert expected == pytest.approx(np.mean(test[chosen]), abs=1e-12)
-    assert np.all(np.diff(expected_best(validation, validation)) >= -1e-12)
+    values = np.random.default_rng(10).integers(0, 4, 7).astype(float)  # with ties
+    for n, expected in enumerate(expected_best(values), start=1):
+        assert expected == pytest.approx(np.mean([max(sample) for sample in combinations(values, n)]), abs=1e-12)
+    assert np.all(np.diff(expected_best(values)) >= -1e-12)
     assert best_of_weights(31, 16).sum() == pytest.approx(1, abs=1e-12)

@@ -1,29 +1,31 @@
 """The page of a small contest that is run here: two collections, the second without tuning."""
 
 import json
-import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import write_json
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.studies.common.study import Inputs
+from gradrank.studies.common.writing import write_study
 from gradrank.studies.contest.page import build
-from gradrank.studies.contest.results import HEADLINE, read_entries, read_entry_trials
-from gradrank.tuning.evaluate_refits import evaluate_refits
+from gradrank.studies.contest.results import HEADLINE, read_entries
+from gradrank.tuning.choices import write_choices
+from gradrank.tuning.divisions import evaluate_divisions
 from gradrank.tuning.folders import Contest
-from gradrank.tuning.freeze import freeze
-from gradrank.tuning.refits import refit
-from gradrank.tuning.score_trials import score_trials
-from gradrank.tuning.selection import select
+from gradrank.tuning.members import member_choices, tuner_choices
+from gradrank.tuning.refits import Refits, refit, train_members
 from gradrank.tuning.trials import Plan, tune
 
-METHODS = ("ranknet_linear", "regression", "single_feature", "fusion")
-TUNED, FROZEN, FOLDS, SEEDS = "synthetic_net", "synthetic_poly", 5, 2
+METHODS = {"ranknet_linear": 2, "regression": 3, "single_feature": 1, "fusion": 2}  # numbers of tuners
+CHECK = Path(__file__).parents[3] / "tools/check_contest.py"
+TUNED, FROZEN, FOLDS, SEEDS, SECONDS = "synthetic_net", "synthetic_poly", 5, 2, 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -33,22 +35,25 @@ def inputs(tmp_path_factory) -> Inputs:
     for name, target in ((TUNED, "net"), (FROZEN, "poly")):
         generate(target, 20, 10, 1, root / name)
         parse(root / name, root / "data" / name, seed=1, dataset=name)
-    for dataset in (TUNED, FROZEN):
+    parts = [(TUNED, method, tuner) for method, count in METHODS.items() for tuner in range(1, count + 1)]
+    for _, method, tuner in parts:
+        among = tuple(METHODS)[:-1] if method == "fusion" else ()
+        tune(method, root / "data" / TUNED, Plan(4, tuner, among), 7, contest.trials_path(TUNED, method, tuner))
+    write_choices(contest, parts, SECONDS)
+    for dataset, adopted in ((TUNED, ""), (FROZEN, TUNED)):
         data = root / "data" / dataset
-        for method in METHODS:
-            plan = Plan(4, 2, METHODS[:-1] if method == "fusion" else ())
-            for number, fold in contest.tuned(dataset, method).folds(FOLDS).items():
-                if dataset == FROZEN:
-                    freeze(fold, contest.tuned(TUNED, method).folds(FOLDS).values())
-                else:
-                    tune(method, data, number, plan, 7, fold)
-                    select(fold)
-                refit(contest, fold, number, data, SEEDS, 7)
-            evaluate_refits(contest, method, data, SEEDS, "letor4")
-    for method in METHODS:
-        score_trials(contest, method, root / "data" / TUNED, "letor4")
-    settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": METHODS}
-    settings |= {"trials": 4, "tuners": 2, "seeds": SEEDS, "conventions": dict.fromkeys((TUNED, FROZEN), "letor4")}
+        settings = Refits(data, SEEDS, 7)
+        for _, method, tuner in parts:
+            chosen = tuner_choices(contest, data, method, tuner, SECONDS, adopted)
+            members = member_choices(contest, data, chosen, SECONDS, adopted)
+            train_members(contest, members, dict.fromkeys(members, settings))
+            refit(contest, method, tuner, chosen, settings)
+    first = tuner_choices(contest, root / "data" / TUNED, "regression", 1, SECONDS)[0]
+    out = contest.divisions_path(TUNED, "regression")
+    evaluate_divisions("regression", first.params[first.one], root / "data" / TUNED, 3, 7, out)
+    settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": tuple(METHODS), "seeds": SEEDS, "seconds": SECONDS}
+    settings |= {"divisions": {"datasets": [TUNED], "methods": ["regression"], "count": 3}}
+    settings |= {"conventions": dict.fromkeys((TUNED, FROZEN), "letor4")}
     return Inputs(root / "results", root / "data", contest.folder, settings)
 
 
@@ -58,67 +63,105 @@ def rows(inputs) -> dict:
     return {item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")}
 
 
+def values(inputs, method, tuner=1, dataset=TUNED):
+    return pl.read_parquet(Contest(inputs.folder).values_path(dataset, method, tuner))
+
+
+def mean_over_folds(table) -> float:
+    return table.group_by("tuner", "seed", "fold").agg(pl.col(HEADLINE).cast(pl.Float64).mean())[HEADLINE].mean()
+
+
 def test_table_of_results(inputs, rows):
-    """The table holds means over folds of the runs, and the constant score in its last rows."""
-    *methods, last, expected = rows[f"results_{TUNED}"]
-    assert {row["method"] for row in methods} == set(METHODS) and last["method"] == "constant score, file order"
-    assert expected["method"] == "constant score, expected" and expected[HEADLINE] != last[HEADLINE]
-    means = [row[HEADLINE] for row in methods]
-    assert means == sorted(means, reverse=True) and last[HEADLINE] < means[0]
-    table = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "regression").per_query_path)
-    assert len(table) == 2 * SEEDS * 20
-    mean = table.group_by("tuner", "seed", "fold").agg(pl.col(HEADLINE).mean())[HEADLINE].mean()
-    row = next(row for row in methods if row["method"] == "regression")
-    assert row[HEADLINE] == pytest.approx(mean) and row[f"{HEADLINE} half"] > 0
+    """The table holds means over folds of the choices of all tuners, recomputed from the files in git."""
+    table = rows[f"results_{TUNED}"]
+    assert [row[HEADLINE] for row in table] == sorted((row[HEADLINE] for row in table), reverse=True)
+    for row in table:
+        found = []
+        for tuner in range(1, METHODS[row["method"]] + 1):
+            own = values(inputs, row["method"], tuner).filter(whole=False).drop_nulls("map")
+            found.append(own.with_columns(tuner=pl.lit(tuner)))
+        assert row[HEADLINE] == pytest.approx(mean_over_folds(pl.concat(found)), abs=1e-12)
+        assert row[f"{HEADLINE} half"] > 0
 
 
-def test_every_two_methods_are_compared(rows):
-    pairs = rows[f"pairs_{TUNED}"]
-    assert len(pairs) == 6 and all(row["difference"] >= 0 for row in pairs)
-    assert {row["verdict"] for row in pairs} <= {"better", "not separated"}
-    matrix = {row["method"]: row for row in rows[f"probabilities_{TUNED}"]}
-    for row in pairs:
-        assert matrix[row["first"]][row["second"]] == pytest.approx(row["probability"])
-        assert matrix[row["second"]][row["first"]] == pytest.approx(1 - row["probability"])
+def test_deterministic_methods_have_one_seed(inputs):
+    assert values(inputs, "regression")["seed"].unique().to_list() == [1]
+    assert sorted(values(inputs, "fusion")["seed"].unique()) == [1, 2], "its members use random numbers"
 
 
-def test_default_tuned_and_one_for_all(inputs, rows):
-    """The test values of the choices are recomputed from the files of score-trials."""
-    entry = next(each for each in read_entries(inputs, TUNED) if each.method == "ranknet_linear")
-    own = read_entry_trials(inputs, entry)
-    tested = pl.read_parquet(Contest(inputs.folder).tuned(TUNED, "ranknet_linear").trials_test_path)
+def test_every_question_has_a_table(rows):
+    others = {"ranknet_linear", "single_feature", "fusion"}
+    assert {row["method"] for row in rows[f"against_regression_{TUNED}"]} == others
+    assert len(rows[f"pairs_{TUNED}"]) == 6 and all(row["difference"] >= 0 for row in rows[f"pairs_{TUNED}"])
+    assert len(rows[f"best_{TUNED}"]) == 4 and f"against_ranksvm_{TUNED}" not in rows
 
-    def mean(trial_of):
-        picked = [tested.filter(tuner=t, fold=f, trial=n)[HEADLINE].mean() for (t, f), n in trial_of.items()]
-        return np.mean(picked)
 
+def test_the_selected_trials_have_values(inputs, rows):
+    """With no time for a second trial, the choice at equal time is the default."""
     row = next(row for row in rows[f"choosing_{TUNED}"] if row["method"] == "ranknet_linear")
-    keys = [(tuner, fold) for tuner in (1, 2) for fold in range(1, FOLDS + 1)]
-    assert row["default"] == pytest.approx(mean(dict.fromkeys(keys, 0)))
-    chosen = {(t, f): entry.choices[f].of(t).trial for t, f in keys}
-    assert row["tuned"] == pytest.approx(mean(chosen)) and row["gain"] == pytest.approx(row["tuned"] - row["default"])
-    everywhere = {each.tuner: each.trial for each in own.for_all}
-    assert row["one"] == pytest.approx(mean({(t, f): everywhere[t] for t, f in keys}))
-    assert row["leak"] == pytest.approx(row["one"] - row["tuned"])
+    (entry,) = (entry for entry in read_entries(inputs, TUNED) if entry.method == "ranknet_linear")
+    assert row["timed"] == row["default"] and row["gain"] == pytest.approx(row["tuned"] - row["default"])
+    one = []
+    for tuner, choices in enumerate(entry.choices, start=1):
+        table = values(inputs, "ranknet_linear", tuner).filter(whole=False, seed=1)
+        one += [table.filter(fold=choice.fold, trial=choice.one)[HEADLINE].mean() for choice in choices]
+    assert row["one"] == pytest.approx(np.mean(one)) and row["leak"] == pytest.approx(row["one"] - row["tuned"])
+
+
+def test_training_on_the_validation_part_changes_the_values(rows):
+    table = {row["method"]: row for row in rows[f"whole_{TUNED}"]}
+    assert table["fusion"]["whole"] is None and table["fusion"]["train"] > 0
+    assert table["single_feature"]["gain"] == 0, "its feature is frozen"
+    assert table["regression"]["gain"] == pytest.approx(table["regression"]["whole"] - table["regression"]["train"])
+    assert table["regression"]["gain"] != 0
+
+
+def test_shares_of_the_variance(rows):
+    for row in rows[f"variances_{TUNED}"]:
+        shares = [row[name] for name in ("queries", "seeds", "tuning", "training") if row[name] is not None]
+        assert sum(shares) == pytest.approx(1) and len(shares) == (4 if row["method"] == "regression" else 3)
 
 
 def test_the_second_collection(inputs, rows):
     """Each tuner uses one configuration, chosen on the first collection; no trials are run on the second."""
-    chosen = rows[f"chosen_{TUNED}"]
-    assert f"choosing_{FROZEN}" not in rows and chosen
+    assert f"choosing_{FROZEN}" not in rows and rows[f"chosen_{TUNED}"]
     own = {entry.method: entry for entry in read_entries(inputs, FROZEN)}
-    first = [each.chosen for each in own["regression"].choices.values()]
-    assert all(each == first[0] for each in first)
-    assert not own["regression"].tuned[1].trials_path.exists()
+    first = [choice.configuration for choice in own["regression"].choices[0]]
+    assert all(each == first[0] for each in first) and len(first) == FOLDS
+    assert not Contest(inputs.folder).trials_path(FROZEN, "regression", 1).exists()
     (tau,) = rows["agreement"]
     assert tau["low"] <= tau["tau"] <= tau["high"] and (tau["first"], tau["second"]) == (TUNED, FROZEN)
 
 
-def test_a_run_of_another_choice_is_refused(inputs, tmp_path):
-    copied = Contest(shutil.copytree(inputs.folder, tmp_path / "contest"))
-    fold = copied.tuned(TUNED, "regression").fold(1)
-    said = json.loads(fold.choice_path.read_text())
-    said["chosen"][0]["params"]["l2"] = [123.0]
-    write_json(fold.choice_path, said)
-    with pytest.raises(GradrankError, match=r"tuner1/seed1.*refits\.json"):
-        evaluate_refits(copied, "regression", inputs.data / TUNED, SEEDS, "letor4")
+def test_a_choice_that_is_not_in_choices_json_is_not_scored(inputs, tmp_path):
+    contest = Contest(inputs.folder)
+    before = contest.choices_path.read_text()
+    changed = json.loads(before)
+    changed[f"{TUNED}/regression/fold2"]["tuner1"]["trial"] += 1
+    try:
+        contest.choices_path.write_text(json.dumps(changed))
+        with pytest.raises(GradrankError, match=r"choices\.json: synthetic_net/regression/fold2: .*Fix: "):
+            tuner_choices(contest, inputs.data / TUNED, "regression", 1, SECONDS)
+    finally:
+        contest.choices_path.write_text(before)
+
+
+def test_another_script_recomputes_every_number(inputs):
+    """The script reads only files that are in git, and imports neither gradrank nor a package of it."""
+    assert "gradrank" not in {line.split()[1] for line in CHECK.read_text().splitlines() if line.startswith("import ")}
+    write_study("contest", inputs)
+
+    def checked():
+        return subprocess.run([sys.executable, CHECK, inputs.folder], capture_output=True, text=True, check=False)
+
+    result = checked()
+    assert result.returncode == 0, result.stdout + result.stderr
+    numbers_path = inputs.folder / "numbers.json"
+    numbers = json.loads(numbers_path.read_text())
+    for table, key in ((f"against_regression_{TUNED}", "p"), (f"whole_{FROZEN}", "gain half"), ("agreement", "low")):
+        changed = json.loads(json.dumps(numbers))
+        changed[table][0][key] += 0.0001
+        numbers_path.write_text(json.dumps(changed))
+        result = checked()
+        assert result.returncode == 1 and f"{key}:" in result.stdout
+    numbers_path.write_text(json.dumps(numbers))

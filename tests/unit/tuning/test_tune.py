@@ -1,5 +1,7 @@
-"""Tuning a fold: the files it reads and writes; neither interruptions nor test labels change the choice."""
+"""Tuning: the files it reads and writes; neither interruptions nor test labels change the choices."""
 
+import json
+import math
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -16,13 +18,14 @@ from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.training.model import Model, ModelParams, param
-from gradrank.training.registry import get_model
 from gradrank.training.search_space import Uniform
 from gradrank.tuning import trials
-from gradrank.tuning.folders import Contest, TunedFold
-from gradrank.tuning.freeze import freeze
-from gradrank.tuning.refits import refit, run_seed
-from gradrank.tuning.selection import for_all_folds, read_choice, select
+from gradrank.tuning.choices import by_validation, write_choices
+from gradrank.tuning.divisions import divide
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.members import tuner_choices
+from gradrank.tuning.refits import Refits, refit, run_seed
+from gradrank.tuning.selection import adopt, choose
 from gradrank.tuning.trials import Plan, tune
 
 FOLDS, TEST_PART = 5, 5  # of fold 1
@@ -36,16 +39,12 @@ def data(tmp_path_factory):
     return folder / "synthetic_net"
 
 
-def tuned(data, out: Path, model="ranknet_linear", plan=Plan(3, 2), fold=1, **more) -> TunedFold:  # noqa: B008
-    folder = TunedFold(out)
-    tune(model, data, fold, plan, 7, folder, **more)
-    return folder
+def tuned(data, out: Path, model="ranknet_linear", plan=Plan(3), folds=(1,), **more) -> pl.DataFrame:  # noqa: B008
+    return tune(model, data, plan, 7, out / "trials.parquet", folds=folds, **more)
 
 
-def left(folder: TunedFold) -> dict[str, bytes]:
-    """Return the files of a tuned fold, without the times."""
-    files = (path for path in folder.folder.rglob("*") if path.is_file() and path != folder.seconds_path)
-    return {str(path.relative_to(folder.folder)): path.read_bytes() for path in files}
+def untimed(table: pl.DataFrame) -> list[dict]:
+    return table.drop("seconds", "made_with").to_dicts()
 
 
 class ToyParams(ModelParams):
@@ -92,25 +91,30 @@ def toy(monkeypatch):
 
 
 def test_trials_and_the_choice(data, tmp_path):
-    folder = tuned(data, tmp_path / "fold1")
-    found = pl.read_parquet(folder.trials_path)
-    assert found.select("tuner", "trial").rows() == [(t, n) for t in (1, 2) for n in range(3)]
-    assert found["error"].null_count() == 6 and found["seed"].n_unique() == 6
-    choice = select(folder)
-    for own in choice.chosen:
-        values = found.filter(tuner=own.tuner)["vali_ndcg@10"].to_list()
-        assert own.trial == values.index(max(values)), "the earlier one of equals"
-    assert read_choice(folder) == choice and len(choice.sha256) == 64
-    assert {path.name for path in folder.folder.iterdir()} == {
-        "trials.parquet", "seconds.parquet", "models", "choice.json",
-    }  # fmt: skip
+    found = tuned(data, tmp_path, folds=None)
+    assert found.select("fold", "trial").rows() == [(fold, n) for fold in range(1, FOLDS + 1) for n in range(3)]
+    assert found["error"].null_count() == 15 and found["seed"].n_unique() == 15
+    for choice in choose(found, math.inf):
+        values = found.filter(fold=choice.fold)["vali_ndcg@10"].to_list()
+        assert choice.trial == choice.timed == values.index(max(values)), "the earlier one of equals"
+        assert choice.params[choice.trial]["l2"] == choice.configuration["l2"] and len(choice.sha256) == 64
+    assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
+    assert pl.read_parquet(tmp_path / "trials.parquet").equals(found)
+
+
+def test_the_choice_within_a_time_is_among_the_first_trials(data, tmp_path):
+    found = tuned(data, tmp_path).with_columns(
+        seconds=pl.Series([2.0, 3.0, 4.0]), **{"vali_ndcg@10": pl.Series([0.1, 0.2, 0.3])}
+    )
+    assert [choose(found, limit)[0].timed for limit in (0, 2, 4.9, 5, 8.9, 9)] == [0, 0, 0, 1, 1, 2]
+    assert choose(found, 0)[0].trial == 2
 
 
 def test_the_test_part_is_not_read(data, tmp_path):
-    """The written bytes are the same if the file of the test part is missing."""
+    """The trials are the same if the file of the test part is missing."""
     without = shutil.copytree(data, tmp_path / "synthetic_net")
     (without / f"part{TEST_PART}.parquet").unlink()
-    assert left(tuned(data, tmp_path / "a")) == left(tuned(without, tmp_path / "b"))
+    assert untimed(tuned(data, tmp_path / "a")) == untimed(tuned(without, tmp_path / "b"))
 
 
 def shuffled(data: Path, out: Path, part: int) -> Path:
@@ -126,34 +130,33 @@ def shuffled(data: Path, out: Path, part: int) -> Path:
 
 
 def test_shuffled_test_labels_choose_the_same(data, tmp_path):
-    first = select(tuned(data, tmp_path / "a"))
-    changed = shuffled(data, tmp_path / "synthetic_net", TEST_PART)
-    assert first == select(tuned(changed, tmp_path / "b"))
-    elsewhere = shuffled(data, tmp_path / "other/synthetic_net", 4)  # fold 1 validates on part 4
-    assert first.sha256 != select(tuned(elsewhere, tmp_path / "c")).sha256
+    first = untimed(tuned(data, tmp_path / "a"))
+    assert untimed(tuned(shuffled(data, tmp_path / "synthetic_net", TEST_PART), tmp_path / "b")) == first
+    other = shuffled(data, tmp_path / "other/synthetic_net", 4)  # fold 1 validates on part 4
+    assert untimed(tuned(other, tmp_path / "c")) != first
 
 
-def test_an_interrupted_job_continues_where_it_stopped(data, tmp_path, toy):
-    whole = tuned(data, tmp_path / "whole", "toy")
-    fits, save = toy.fits, toy.save
+def test_an_interrupted_job_continues_where_it_stopped(data, tmp_path, toy, monkeypatch):
+    whole = tuned(data, tmp_path / "whole", "toy", folds=(1, 2))
+    fits, score = toy.fits, toy.score
 
-    def killed(self, folder):
+    def killed(self, features, offsets):
         if toy.fits == fits + 4:
             raise KeyboardInterrupt
-        save(self, folder)
+        return score(self, features, offsets)
 
-    toy.save = killed
+    monkeypatch.setattr(toy, "score", killed)
     with pytest.raises(KeyboardInterrupt):
-        tuned(data, tmp_path / "killed", "toy")
-    toy.save = save
-    assert not TunedFold(tmp_path / "killed").trials_path.exists()
+        tuned(data, tmp_path / "killed", "toy", folds=(1, 2))
+    monkeypatch.setattr(toy, "score", score)
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["trials.unfinished.parquet"]
     before = toy.fits
-    assert left(tuned(data, tmp_path / "killed", "toy")) == left(whole)
-    assert toy.fits - before < fits, "what was tried is not tried again"
+    assert untimed(tuned(data, tmp_path / "killed", "toy", folds=(1, 2))) == untimed(whole)
+    assert toy.fits - before == fits - 3, "what was tried is not tried again"
 
 
 def test_other_code_starts_again(data, tmp_path, toy, monkeypatch):
-    monkeypatch.setattr(trials, "_finish", lambda job, rows: None)
+    monkeypatch.setattr(trials.TrialStore, "finish", lambda self, folds, count: None)
     tuned(data, tmp_path, "toy", code="one")
     fits = toy.fits
     tuned(data, tmp_path, "toy", code="one")
@@ -163,13 +166,12 @@ def test_other_code_starts_again(data, tmp_path, toy, monkeypatch):
 
 
 def test_a_configuration_that_fails_is_a_trial_with_its_reason(data, tmp_path, toy):
-    folder = tuned(data, tmp_path, "toy", Plan(12))
-    found = pl.read_parquet(folder.trials_path)
+    found = tuned(data, tmp_path, "toy", Plan(12))
     failed = found.filter(pl.col("error").is_not_null())
     assert 0 < len(failed) < 12
     assert failed["error"].str.contains(r"^FloatingPointError: slope 0\.\d+ is too steep$").all()
     assert failed["vali_ndcg@10"].null_count() == len(failed)
-    assert select(folder).of(1).trial not in failed["trial"].to_list()
+    assert choose(found, math.inf)[0].trial not in failed["trial"].to_list()
 
 
 def test_nothing_but_failures_is_an_error(data, tmp_path, toy, monkeypatch):
@@ -183,46 +185,73 @@ def test_a_model_that_opens_the_test_part_ends_the_job(data, tmp_path, toy, monk
     monkeypatch.setattr(toy, "peeks", data / f"part{TEST_PART}.parquet")
     with pytest.raises(GradrankError, match=rf"part{TEST_PART}\.parquet"):
         tuned(data, tmp_path, "toy")
-    assert not TunedFold(tmp_path).trials_path.exists()
+    assert not (tmp_path / "trials.parquet").exists()
 
 
 def test_one_configuration_for_all_folds(data, tmp_path):
     """It has the highest mean over folds, and another collection can take it over."""
-    folders = [tuned(data, tmp_path / f"fold{n}", fold=n) for n in range(1, FOLDS + 1)]
-    joined = pl.concat([pl.read_parquet(folder.trials_path) for folder in folders])
-    means = joined.group_by("tuner", "trial").agg(pl.col("vali_ndcg@10").mean())
-    for own in for_all_folds([pl.read_parquet(folder.trials_path) for folder in folders]):
-        best = means.filter(tuner=own.tuner)["vali_ndcg@10"].max()
-        assert own.value == pytest.approx(best)
-    other = TunedFold(tmp_path / "other/fold1")
-    assert freeze(other, folders).chosen == for_all_folds(map(pl.read_parquet, (f.trials_path for f in folders)))
+    found = tuned(data, tmp_path, folds=None)
+    means = found.group_by("trial").agg(pl.col("vali_ndcg@10").mean()).sort("trial")["vali_ndcg@10"].to_list()
+    best = means.index(max(means))
+    assert {choice.one for choice in choose(found, math.inf)} == {best}
+    assert [(choice.fold, choice.trial) for choice in adopt(found, 3)] == [(1, best), (2, best), (3, best)]
 
 
 def test_refits_have_new_seeds_and_continue_where_they_stopped(data, tmp_path):
+    contest, name = Contest(tmp_path), "ranknet_two_layer"
+    tune(name, data, Plan(2), 7, contest.trials_path("synthetic_net", name, 1))
+    write_choices(contest, [("synthetic_net", name, 1)], math.inf)
+    chosen = tuner_choices(contest, data, name, 1, math.inf)
+    refit(contest, name, 1, chosen, Refits(data, 2, 7))
+    runs = {n: contest.run(1, n).dataset("synthetic_net").method(name).fold(1) for n in (1, 2)}
+    assert {run.spec()["seed"] for run in runs.values()} == {run_seed(7, 1, n) for n in runs}
+    assert all(run.spec()["params"] == chosen[0].params[chosen[0].trial] for run in runs.values())
+    path = contest.values_path("synthetic_net", name, 1)
+    before, times = path.read_bytes(), [run.spec_path.stat().st_mtime_ns for run in runs.values()]
+    refit(contest, name, 1, chosen, Refits(data, 2, 7))
+    assert path.read_bytes() == before and times == [run.spec_path.stat().st_mtime_ns for run in runs.values()]
+    refit(contest, name, 1, chosen, Refits(data, 2, 8))
+    assert path.read_bytes() != before
+    whole = pl.read_parquet(path).filter(whole=True)
+    assert whole["map"].null_count() == len(whole) and whole["ndcg@10"].null_count() == 0
+
+
+def test_a_fusion_is_not_tuned_but_has_the_members_of_the_contest(data, tmp_path):
+    with pytest.raises(GradrankError, match=r"combsum: .*--among"):
+        tuned(data, tmp_path, "combsum")
+    found = tuned(data, tmp_path, "combsum", Plan(4, 1, ("regression", "ranknet_linear")))
+    assert len(found) == 1 and found["vali_ndcg@10"].null_count() == 1
+    (choice,) = choose(found, math.inf)
+    assert choice.value is None and choice.params[0]["models"] == ["regression", "ranknet_linear"]
+
+
+def test_methods_by_validation(data, tmp_path):
+    contest, names = Contest(tmp_path), ("regression", "single_feature", "combsum")
+    for name in names:
+        among = names[:2] if name == "combsum" else ()
+        tune(name, data, Plan(2, 1, among), 7, contest.trials_path("synthetic_net", name, 1))
+    tables = {name: pl.read_parquet(contest.trials_path("synthetic_net", name, 1)) for name in names[:2]}
+    means = {
+        name: np.mean([rows["vali_ndcg@10"].max() for rows in table.partition_by("fold")])
+        for name, table in tables.items()
+    }
+    expected = dict(zip(sorted(means, key=means.__getitem__, reverse=True), (1.0, 2.0), strict=True))
+    assert by_validation(contest, ["synthetic_net"], names, 2) == expected
+
+
+def test_choices_json_is_readable_and_complete(data, tmp_path):
     contest = Contest(tmp_path)
-    fold = contest.tuned("synthetic_net", "ranknet_linear").fold(1)
-    tuned(data, fold.folder)
-    choice = select(fold)
-    refit(contest, fold, 1, data, 2, 7)
-    keys = ((1, 1), (1, 2), (2, 1), (2, 2))  # tuner, seed
-    runs = {key: contest.run(*key).dataset("synthetic_net").method("ranknet_linear").fold(1) for key in keys}
-    assert {run.spec()["seed"] for run in runs.values()} == {run_seed(7, *key) for key in runs}
-    for (tuner, _), run in runs.items():
-        assert run.spec()["params"] == choice.of(tuner).params
-    assert len(read_json(fold.refits_path)["specs_sha256"]) == 4
-    assert not fold.unfinished_refits_path.exists()
+    for tuner in (1, 2):
+        tune("regression", data, Plan(2, tuner), 7, contest.trials_path("synthetic_net", "regression", tuner))
+    write_choices(contest, [("synthetic_net", "regression", tuner) for tuner in (1, 2)], math.inf)
+    written = json.loads(contest.choices_path.read_text())
+    assert list(written) == [f"synthetic_net/regression/fold{fold}" for fold in range(1, FOLDS + 1)]
+    assert all(set(entry) == {"sha256", "tuner1", "tuner2"} for entry in written.values())
 
 
-def test_a_fusion_is_tuned_on_what_the_others_chose(data, tmp_path):
-    contest, among = Contest(tmp_path), ("ranknet_linear", "regression")
-    for name in among:
-        select(tuned(data, contest.tuned("synthetic_net", name).fold(1).folder, name))
-    own = contest.tuned("synthetic_net", "combsum").fold(1)
-    with pytest.raises(GradrankError, match=r"combsum: .*<method>/fold1.*--among"):
-        tuned(data, own.folder, "combsum")
-    with pytest.raises(GradrankError, match=r"listnet/fold1/choice.json"):
-        tuned(data, own.folder, "combsum", Plan(2, 2, ("listnet",)))
-    found = pl.read_parquet(tuned(data, own.folder, "combsum", Plan(2, 2, among)).trials_path)
-    assert found["error"].null_count() == 4
-    members = [get_model("combsum").Params.model_validate_json(text).models for text in found["params"]]
-    assert members[0] == among
+def test_divisions_are_different_and_have_groups_of_equal_size():
+    drawn = [divide(23, division, 7) for division in (1, 2, 3)]
+    assert all(sorted(np.bincount(groups)) == [4, 4, 5, 5, 5] for groups in drawn)
+    assert not any(np.array_equal(drawn[0], other) for other in drawn[1:]) and np.array_equal(
+        drawn[0], divide(23, 1, 7)
+    )

@@ -10,48 +10,59 @@ from made_project import SETTINGS
 
 METHODS = ["regression", "ranksvm", "combsum"]
 CONTEST = {"datasets": ["mq2007"], "methods": METHODS, "frozen": ["ohsumed"], "trials": 4, "tuners": 2, "seeds": 2}
+FOLDER = "results/studies/contest"
+
+
+def plan(**changes) -> ContestPlan:
+    return ContestPlan(Plan(check(SETTINGS | {"studies": {"contest": CONTEST | changes}})))
 
 
 @pytest.fixture
 def contest() -> ContestPlan:
-    return ContestPlan(Plan(check(SETTINGS | {"studies": {"contest": CONTEST}})))
+    return plan()
 
 
-def test_the_page_asks_for_every_file_from_the_stored_data_on(contest):
-    folder = "results/studies/contest/tuning"
-    expected = {f"data/{kind}/{name}" for kind in ("parquet", "pairs") for name in ("mq2007", "ohsumed")}
-    files = list(contest.files("contest"))
-    assert {file.rpartition("/")[0] for file in files if file.startswith("data/")} == expected
+def test_the_page_asks_for_the_files_in_git_alone(contest):
+    """They are the trials and values of every tuner; a frozen data set has no trials."""
+    files = contest.page_inputs("contest")
+    expected = {f"{FOLDER}/choices.json"}
     for method in METHODS:
-        for fold in range(1, 6):
-            tuned = {f"{folder}/mq2007/{method}/fold{fold}/{name}.json" for name in ("choice", "refits")}
-            assert tuned | {f"{folder}/mq2007/{method}/fold{fold}/trials.parquet"} < set(files)
-            assert f"{folder}/ohsumed/{method}/fold{fold}/choice.json" in files
-            assert f"{folder}/ohsumed/{method}/fold{fold}/trials.parquet" not in files, (
-                "a frozen data set has no trials"
-            )
-        for dataset in ("mq2007", "ohsumed"):
-            assert f"{folder}/{dataset}/{method}/per_query.parquet" in files
-        assert f"{folder}/mq2007/{method}/trials_test.parquet" in files
-        assert f"{folder}/ohsumed/{method}/trials_test.parquet" not in files
-    assert "results/studies/contest/choices.json" in files and len(files) == len(set(files))
+        for tuner in (1, 2):
+            expected |= {f"{FOLDER}/values/{name}/{method}/tuner{tuner}.parquet" for name in ("mq2007", "ohsumed")}
+            expected.add(f"{FOLDER}/trials/mq2007/{method}/tuner{tuner}.parquet")
+    assert set(files) == expected and len(files) == len(expected)
+
+
+def test_methods_have_budgets_of_their_own():
+    divided = {"datasets": ["mq2007"], "methods": ["ranksvm"], "count": 3}
+    methods = ["regression", "ranksvm", "single_feature", "combsum"]
+    contest = plan(methods=methods, budgets={"ranksvm": {"tuners": 5}, "regression": {"trials": 3}}, divisions=divided)
+    assert [len(contest.trials("contest", "mq2007", name)) for name in methods] == [2, 5, 1, 2]
+    assert contest.tune_options("contest", "regression") == "--trials 3"
+    assert contest.tune_options("contest", "ranksvm") == "--trials 4"
+    assert contest.choice_arguments("contest") == "regression:2 ranksvm:5 single_feature:1 combsum:2"
+    assert contest.divisions("contest") == [f"{FOLDER}/divisions/mq2007/ranksvm.parquet"]
+    assert plan(divisions=divided | {"datasets": ["ohsumed"]}).divisions("contest") == [], "nothing is tuned on it"
+    for wrong in ({"budgets": {"ranksv": {}}}, {"divisions": divided | {"methods": ["ranksv"]}}):
+        with pytest.raises(GradrankError, match="unknown model 'ranksv'"):
+            plan(**wrong)
 
 
 def test_a_fusion_waits_for_the_methods_that_combine_nothing(contest):
     assert contest.members("contest", "combsum") == ["regression", "ranksvm"]
     assert contest.members("contest", "ranksvm") == []
-    assert contest.member_files("contest", "mq2007", "combsum", "3", "choice.json") == [
-        f"results/studies/contest/tuning/mq2007/{name}/fold3/choice.json" for name in ("regression", "ranksvm")
-    ]
+    assert len(contest.member_values("contest", "mq2007", "combsum")) == 4
+    assert contest.member_values("contest", "mq2007", "regression") == []
     assert contest.tune_options("contest", "combsum").endswith("--among regression,ranksvm")
-    assert contest.pair_stamps("mq2007", "ranksvm") == ["data/pairs/mq2007/pairs.json"]
-    assert contest.pair_stamps("mq2007", "regression") == [] and contest.pairs_option("mq2007", "regression") == ""
+    assert contest.pair_stamps("mq2007", ["ranksvm"]) == ["data/pairs/mq2007/pairs.json"]
+    assert contest.pair_stamps("mq2007", ["regression"]) == [] and contest.pairs_option("mq2007", ["regression"]) == ""
 
 
 def test_choices_are_made_on_the_tuned_data_set_alone(contest):
-    assert len(contest.choices("contest")) == 3 * 5 and contest.frozen == {"ohsumed"}
-    assert all("/mq2007/" in path for path in contest.choices("contest"))
-    assert all("/mq2007/" in path for path in contest.source_trials("contest", "ranksvm"))
+    assert len(contest.all_trials("contest")) == 3 * 2 and contest.frozen == {"ohsumed"}
+    assert all("/mq2007/" in path for path in contest.trials("contest", "ohsumed", "ranksvm"))
+    assert contest.source_option("contest", "ohsumed") == "--adopt-from mq2007"
+    assert contest.source_option("contest", "mq2007") == ""
     codes = {contest.stage_code(stage, method) for stage in ("tune", "refit") for method in METHODS}
     assert len(codes) == 6
 

@@ -4,9 +4,10 @@ Each method is tuned on the validation part of each fold. The selected configura
 seeds. The page states which differences between methods are statistically supported.
 """
 
-from typing import Annotated
+from itertools import product
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gradrank.base.errors import unknown
 from gradrank.config.studies import StudySettings
@@ -18,35 +19,67 @@ PUBLICATION = (
     "experimental results. EMNLP 2019."
 )
 
+Count = Annotated[int, Field(ge=1, le=100)]
+Trials = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Budget(BaseModel):
+    """The budget of one method. A missing value is that of the contest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trials: Trials | None = None
+    tuners: Count | None = None
+
+
+class Divisions(BaseModel):
+    """Trainings on other divisions of the queries.
+
+    datasets, methods: names of collections and methods. Those that are not in the contest have no effect, because the
+    reduced form of a contest has the same divisions. count: number of divisions.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    count: Annotated[int, Field(ge=2, le=100)] = 10
+
 
 class Settings(StudySettings):
     """Settings of the contest.
 
     methods: names of registered models. The models are tuned in their search spaces, and the section `models` of
     params.yaml is ignored. tuners: number of tuners per method. A tuner is one independent random search. trials:
-    number of configurations that each tuner evaluates per fold. seeds: number of trainings, with different seeds, of
-    the configuration that a tuner chose for a fold. frozen: collections on which nothing is tuned. Each of them is
-    evaluated once, with the configurations that were chosen on the first data set in `datasets`.
+    number of configurations that each tuner evaluates per fold. budgets: other numbers of tuners or trials by method.
+    seconds: processor time per tuner and fold for the comparison at equal time. seeds: number of trainings, with
+    different seeds, of the configuration that a tuner chose for a fold. divisions: trainings on other divisions of the
+    queries. frozen: collections on which nothing is tuned. Each of them is evaluated once, with the configurations that
+    were chosen on the first data set in `datasets`.
     """
 
-    trials: Annotated[int, Field(ge=1, le=10_000)] = 16
-    seeds: Annotated[int, Field(ge=1, le=100)] = 3
-    tuners: Annotated[int, Field(ge=1, le=100)] = 2
+    trials: Trials = 16
+    seeds: Count = 3
+    tuners: Count = 2
+    seconds: Annotated[float, Field(gt=0)] = 20.0
     methods: tuple[str, ...] = Field(min_length=1)
+    budgets: dict[str, Budget] = Field(default_factory=dict)
+    divisions: Divisions | None = None
     frozen: tuple[str, ...] = ()
 
-    @field_validator("methods")
+    @field_validator("methods", "budgets", "divisions")
     @classmethod
-    def _exist(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _exist(cls, value: Any) -> Any:
         from gradrank.training.registry import models
 
+        names = value.methods if isinstance(value, Divisions) else value or ()
         for name in names:
             if name not in models():
                 raise ValueError(unknown("model", name, models()))
         if len(set(names)) < len(names):
             duplicates = {name for name in names if names.count(name) > 1}
             raise ValueError(f"duplicate method: {', '.join(sorted(duplicates))}")
-        return names
+        return value
 
     @model_validator(mode="after")
     def _frozen_are_not_tuned(self) -> "Settings":
@@ -55,3 +88,26 @@ class Settings(StudySettings):
                 f"{', '.join(both)}: listed in both `frozen` and `datasets`. Fix: remove it from one of them"
             )
         return self
+
+    def divided(self) -> list[tuple[str, str]]:
+        """Return the data sets and methods of the contest that are trained on other divisions of the queries."""
+        own = self.divisions or Divisions(datasets=(), methods=())
+        datasets, methods = set(self.datasets) & set(own.datasets), set(self.methods) & set(own.methods)
+        return sorted(product(datasets, methods))
+
+    def trials_of(self, method: str) -> int:
+        """Return the number of configurations that each tuner of a method evaluates per fold."""
+        return self.budgets.get(method, Budget()).trials or self.trials
+
+    def tuners_of(self, method: str) -> int:
+        """Return the number of tuners of a method. A method without a search space has one.
+
+        A method that combines the scores of others has `tuners`, because its members have tuners.
+        """
+        from gradrank.training.registry import models
+        from gradrank.tuning.spaces import is_tuned, members_parameter
+
+        cls = models()[method]
+        if not (is_tuned(cls) or members_parameter(cls)):
+            return 1
+        return self.budgets.get(method, Budget()).tuners or self.tuners

@@ -1,11 +1,16 @@
-"""Expected test value of the best of n trials, computed exactly (Dodge et al. 2019)."""
+"""Expected highest validation value of n trials, computed exactly (Dodge et al. 2019)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from gradrank.tuning.selection import JUDGED
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def best_of_weights(count: int, n: int) -> np.ndarray:
@@ -16,17 +21,28 @@ def best_of_weights(count: int, n: int) -> np.ndarray:
     return np.array([comb(i, n - 1) / comb(count, n) for i in range(count)])
 
 
-def expected_best(validation: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Return the (P,) expected test values of the configuration that validation selects from n = 1, ..., P trials.
-
-    The n trials are drawn without replacement from the P trials. validation, test: (P,) values in the order of the
-    trials. If validation values are equal, the earlier trial is selected, as in the contest. With the validation values
-    as `test`, the result is the expected best validation value.
-    """
-    count = len(validation)
-    order = np.lexsort((-np.arange(count), validation))
-    ranked = np.asarray(test, dtype=np.float64)[order]
+def expected_best(values: np.ndarray) -> np.ndarray:
+    """Return the (P,) expected highest values of n = 1, ..., P trials, drawn without replacement from (P,) values."""
+    count, ranked = len(values), np.sort(np.asarray(values, dtype=np.float64))
     return np.array([np.sum(best_of_weights(count, n) * ranked) for n in range(1, count + 1)])
+
+
+def curves(trials: Mapping[str, "Sequence[pl.DataFrame]"]) -> dict[str, np.ndarray]:
+    """Return, for each tuned method, the (n,) expected validation values with 1, ..., n trials, averaged over folds.
+
+    n is the smallest number of drawn trials of any tuned method on any fold. trials: the tables of the tuners.
+    """
+    import polars as pl
+
+    drawn = {}
+    for method, tables in trials.items():
+        random = pl.concat(tables).filter(pl.col("trial") > 0).drop_nulls(JUDGED)
+        folds = [expected_best(rows[JUDGED].to_numpy()) for rows in random.partition_by("fold", maintain_order=True)]
+        if folds:
+            reach = min(map(len, folds))
+            drawn[method] = np.mean([curve[:reach] for curve in folds], axis=0)
+    reach = min(map(len, drawn.values()), default=0)
+    return {method: curve[:reach] for method, curve in drawn.items()}
 
 
 class Crossing(NamedTuple):

@@ -1,204 +1,160 @@
-"""The results of a contest, read from its files: the runs of each method, its choices and its trials."""
+"""The results of a contest, read from its files in git: the trials of each tuner, and test values of its choices."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import in_expectation
-from gradrank.evaluation.file_order import constant_score
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import sha256
 from gradrank.evaluation.variance import Runs
 from gradrank.studies.common.study import Inputs
-from gradrank.training.registry import get_model
-from gradrank.tuning.folders import Contest, Tuned, TunedFold
-from gradrank.tuning.refits import runs
-from gradrank.tuning.selection import Chosen, SelectedConfiguration, for_all_folds, read_choice, read_trials
-from gradrank.tuning.spaces import members_parameter, space_of
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.selection import DEFAULT, Choice, adopt, choose, read_trials
 from gradrank.tuning.values import METRICS
 
 if TYPE_CHECKING:
     import polars as pl
 
 HEADLINE = METRICS[0]
+RUN = ("fold", "trial", "whole", "seed")  # the columns that identify a run of a tuner
 
 
 @dataclass(frozen=True)
 class ContestEntry:
     """A method of the contest on one data set.
 
-    values: the (T, S, q) test values of each metric, for T tuners, S seeds and q test queries. folds: the (q,) folds of
-    the queries. tuned: the tuning files of each fold; the key is the number of the fold.
-
-    T is 1 for a method without a search space. There is nothing to tune, so its runs differ only in their seeds.
+    choices: the choices of each tuner, one per fold. trials: the table of the trials of each tuner. values: the table
+    of the test values of each tuner. paths: the files of `values`.
     """
 
     method: str
     dataset: str
-    values: Mapping[str, np.ndarray]
-    folds: np.ndarray
-    tuned: Mapping[int, TunedFold]
+    choices: Sequence[Sequence[Choice]]
+    trials: "Sequence[pl.DataFrame]"
+    values: "Sequence[pl.DataFrame]"
+    paths: Sequence[Path]
+
+    @cached_property
+    def folds(self) -> np.ndarray:
+        """(q,) fold of each test query."""
+        return self._run(0, "trial", HEADLINE, 1, False)["fold"].to_numpy()
+
+    @property
+    def seeds(self) -> int:
+        """Number of seeds of the choices."""
+        return int(self.values[0]["seed"].n_unique())
 
     def runs(self, metric: str = HEADLINE) -> Runs:
-        """Return the runs of the method for one metric."""
-        return Runs(self.values[metric], self.folds)
+        """Return the (T, S, q) test values of the choices of T tuners, trained with S seeds."""
+        return self._runs("trial", metric, self.seeds)
 
-    @cached_property
-    def choices(self) -> dict[int, SelectedConfiguration]:
-        """The selected configurations of each fold. The key is the number of the fold."""
-        return {number: read_choice(fold) for number, fold in self.tuned.items()}
+    def whole(self) -> Runs | None:
+        """Return the values of the choices that are also trained on the validation part.
 
-    def seconds(self) -> float | None:
-        """Return the total CPU time of all trials in seconds, or None if there were no trials."""
+        None for a method that combines scores, because it learns from the validation part anyway.
+        """
+        return self._runs("trial", HEADLINE, self.seeds, whole=True) if any(self.values[0]["whole"]) else None
+
+    def selected(self, role: str) -> Runs | None:
+        """Return the (T, 1, q) values of another selected trial of each tuner, trained with the first seed.
+
+        role: `trial`, `one` or `timed`, as in Choice, or `default`. None for a method that combines scores.
+        """
+        return self._runs(role, HEADLINE, 1) if any(self.values[0]["whole"]) else None
+
+    def _runs(self, role: str, metric: str, seeds: int, whole: bool = False) -> Runs:
+        values = [
+            [self._run(number, role, metric, seed, whole)[metric].to_numpy() for seed in range(1, seeds + 1)]
+            for number in range(len(self.choices))
+        ]
+        return Runs(np.array(values, dtype=np.float64), self.folds)
+
+    def _run(self, number: int, role: str, metric: str, seed: int, whole: bool) -> "pl.DataFrame":
+        """Return the rows of one run. Queries that the convention leaves out are missing. number: of the tuner."""
         import polars as pl
 
-        paths = [fold.seconds_path for fold in self.tuned.values() if fold.seconds_path.is_file()]
-        return float(sum(pl.read_parquet(path)["seconds"].sum() for path in paths)) if paths else None
+        trial_of = [
+            {"fold": choice.fold, "trial": DEFAULT if role == "default" else getattr(choice, role), "whole": whole}
+            | {"seed": seed}
+            for choice in self.choices[number]
+        ]
+        schema = {name: self.values[number].schema[name] for name in RUN}
+        wanted = pl.DataFrame(trial_of, schema=schema)
+        rows = wanted.join(self.values[number], RUN, how="inner", maintain_order="left_right")
+        rows = rows.filter(pl.col(metric).is_not_nan())
+        if rows[metric].null_count() or rows["fold"].n_unique() < len(trial_of):
+            raise GradrankError(
+                f"{self.paths[number]}: values of a selected trial are missing. Fix: delete the file and run "
+                f"`snakemake contest_values_{self.dataset}`"
+            )
+        return rows
 
-    def refit_seconds(self, contest: Contest, seeds: int) -> float:
-        """Return the total fitting time, in seconds, of the final runs, which train the choices on one thread.
+    def seconds(self) -> float:
+        """Return the processor time of all trials in seconds."""
+        return float(sum(table["seconds"].sum() for table in self.trials))
 
-        Runs without a timing.json are left out.
-        """
-        folds = (
-            contest.run(tuner, seed).dataset(self.dataset).method(self.method).fold(number)
-            for number, choice in self.choices.items()
-            for tuner, seed in runs(choice, seeds)
-        )
-        return sum(fold.timing()["fit_seconds"] for fold in folds if fold.timing_path.is_file())
+    def validation(self, tuners: int = 2) -> float | None:
+        """Return the mean validation NDCG@10 of the choices of the first tuners; None if it is not evaluated."""
+        values = [choice.value for choices in self.choices[:tuners] for choice in choices]
+        return None if None in values else float(np.mean(np.array(values, dtype=np.float64)))
 
-
-@dataclass(frozen=True)
-class EntryTrials:
-    """The trials of a method on one data set.
-
-    trials: the rows of trials.parquet for all folds. tested: the values of each trial's model on the test queries.
-    choices: the selected configurations of each fold; the key is the number of the fold.
-    """
-
-    trials: "pl.DataFrame"
-    tested: "pl.DataFrame"
-    choices: Mapping[int, SelectedConfiguration]
-
-    @cached_property
-    def for_all(self) -> list[Chosen]:
-        """The choice of each tuner if the tuner may choose only one configuration for all folds.
-
-        The choice is the configuration with the best mean validation value over all folds.
-        """
-        return for_all_folds(self.trials.partition_by("fold"))
-
-    def failed(self) -> "pl.DataFrame":
-        """Return the trials that ended with an error."""
-        return self.trials.filter(self.trials["error"].is_not_null())
-
-    def values(self, trial_of: Mapping[tuple[int, int], int]) -> Runs | None:
-        """Return the test values of one trial per tuner and fold, computed with the models of the trials.
-
-        trial_of: the number of the trial for each key (tuner, fold). Returns None if `trial_of` is empty or one of the
-        trials failed.
-        """
-        import polars as pl
-
-        if not trial_of:
-            return None
-        rows = [{"tuner": tuner, "fold": fold, "trial": trial} for (tuner, fold), trial in trial_of.items()]
-        picked = pl.DataFrame(rows).join(
-            self.tested, ["tuner", "fold", "trial"], maintain_order="left_right", how="left"
-        )
-        if picked[HEADLINE].null_count():
-            return None
-        tuners = picked.partition_by("tuner", maintain_order=True)
-        ordered = [tuner.sort("fold", maintain_order=True) for tuner in tuners]
-        values = np.stack([tuner[HEADLINE].to_numpy() for tuner in ordered])
-        return Runs(values[:, None, :], ordered[0]["fold"].to_numpy())
-
-    def per_fold(self) -> Runs | None:
-        """Return the test values of the configuration chosen per tuner and fold, or None as in `values`."""
-        return self.values(
-            {(chosen.tuner, fold): chosen.trial for fold, choice in self.choices.items() for chosen in choice.chosen}
-        )
-
-    def one_for_all(self) -> Runs | None:
-        """Return the test values of the one configuration per tuner for all folds, or None as in `values`."""
-        return self.values({(chosen.tuner, fold): chosen.trial for fold in self.choices for chosen in self.for_all})
-
-    def default(self) -> Runs | None:
-        """Return the test values of the default configuration, which is trial 0, or None as in `values`."""
-        return self.values(
-            {(chosen.tuner, fold): 0 for fold, choice in self.choices.items() for chosen in choice.chosen}
-        )
+    def sha256(self) -> list[str]:
+        """Return the digests of the files of the test values, in the order of the tuners."""
+        return [sha256(path) for path in self.paths]
 
 
 def read_entries(inputs: Inputs, dataset: str) -> list[ContestEntry]:
-    """Return the results of every method of the contest on one data set, highest mean first."""
-    contest = Contest(inputs.folder)
-    count = len(StoredCollection.open(inputs.data / dataset).folds)
-    entries = [
-        _read_entry(contest.tuned(dataset, method), dataset, method, count) for method in inputs.settings["methods"]
-    ]
+    """Return the results of every method of the contest on one data set, highest mean first.
+
+    Raises GradrankError if methods have values for different queries.
+    """
+    entries = [_read_entry(inputs, dataset, method) for method in inputs.settings["methods"]]
+    first = entries[0].values[0].filter(seed=1, whole=False)
+    for entry in entries:
+        own = entry.values[0].filter(seed=1, whole=False)
+        if set(own.select("fold", "qid").unique().rows()) != set(first.select("fold", "qid").unique().rows()):
+            raise GradrankError(
+                f"{entry.paths[0]}: has other queries than {entries[0].paths[0]}. Fix: delete the file that was made "
+                f"from other data, and run `snakemake contest_values_{dataset}`"
+            )
     return sorted(entries, key=lambda entry: (-entry.runs().mean, entry.method))
 
 
-def _read_entry(tuned: Tuned, dataset: str, method: str, folds: int) -> ContestEntry:
+def _read_entry(inputs: Inputs, dataset: str, method: str) -> ContestEntry:
     import polars as pl
 
-    table = pl.read_parquet(tuned.per_query_path).sort("tuner", "seed", "fold", maintain_order=True)
-    cls, runs_of = get_model(method), (table["tuner"].n_unique(), table["seed"].n_unique())
-    has_choice = space_of(cls) or members_parameter(cls)  # each tuner of a fusion chooses the members
-    shape = (*(runs_of if has_choice else (1, math.prod(runs_of))), -1)
-    values = {name: table[name].to_numpy().reshape(shape) for name in METRICS}
-    fold_of = table["fold"].to_numpy().reshape(shape)[0, 0]
-    return _without_dropped_queries(ContestEntry(method, dataset, values, fold_of, tuned.folds(folds)))
+    contest, first = Contest(inputs.folder), inputs.datasets[0]
+    is_frozen = dataset in inputs.settings.get("frozen", ())
+    paths = contest.values_paths(dataset, method)
+    numbers = [int(path.stem.removeprefix("tuner")) for path in paths]
+    values = [pl.read_parquet(path).drop("made_with") for path in paths]
+    trials = [read_trials(contest.trials_path(first if is_frozen else dataset, method, number)) for number in numbers]
+    folds = values[0]["fold"].n_unique()
+    choices = [adopt(table, folds) if is_frozen else choose(table, inputs.settings["seconds"]) for table in trials]
+    return ContestEntry(method, dataset, choices, [] if is_frozen else trials, values, paths)
 
 
-def _without_dropped_queries(entry: ContestEntry) -> ContestEntry:
-    """Return the entry without the queries that the convention leaves out.
+def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | None:
+    """Return the (d,) means of NDCG@10 over the queries in d divisions, or None if the method has no divisions.
 
-    These queries are the same for all methods.
+    The mean of a division is taken over its groups of the means over queries, as the mean over folds.
     """
-    known = ~np.isnan(entry.values[HEADLINE][0, 0])
-    values = {name: runs[:, :, known] for name, runs in entry.values.items()}
-    return ContestEntry(entry.method, entry.dataset, values, entry.folds[known], entry.tuned)
-
-
-def read_entry_trials(inputs: Inputs, entry: ContestEntry) -> EntryTrials:
-    """Return the trials of a method on one data set, with their values on the test queries."""
     import polars as pl
 
-    path = Contest(inputs.folder).tuned(entry.dataset, entry.method).trials_test_path
-    trials = pl.concat([read_trials(fold) for fold in entry.tuned.values()])
-    return EntryTrials(trials, pl.read_parquet(path).drop_nans(HEADLINE), entry.choices)
+    divisions = inputs.settings.get("divisions") or {"datasets": (), "methods": ()}
+    datasets = set(inputs.datasets) & set(divisions["datasets"])  # nothing is tuned on the others
+    if dataset not in datasets or method not in divisions["methods"]:
+        return None
+    table = pl.read_parquet(Contest(inputs.folder).divisions_path(dataset, method)).drop_nans(HEADLINE)
+    groups = table.group_by("division", "group").agg(pl.col(HEADLINE).cast(pl.Float64).mean())
+    return groups.group_by("division").agg(pl.col(HEADLINE).mean())[HEADLINE].to_numpy()
 
 
-def constant_score_runs(inputs: Inputs, dataset: str) -> dict[str, dict[str, Runs]]:
-    """Return the runs of a ranking that gives every document the same score.
-
-    The outer keys are the titles of the table rows, and the inner keys are the metrics. One row breaks ties by the
-    order of the file. The other row has the expected value over all orders. The second row exists only if the
-    convention has an expected variant.
-    """
-    dataset_convention = inputs.settings["conventions"][dataset]
-    named = {dataset_convention: "constant score, file order"}
-    if other := in_expectation(dataset_convention):
-        named[other] = "constant score, expected"
-    values = constant_score(inputs.data / dataset, METRICS, named)
-    return {
-        title: {name: _single_run(values[convention].values[name], values[convention].folds) for name in METRICS}
-        for convention, title in named.items()
-    }
-
-
-def _single_run(values: np.ndarray, folds: np.ndarray) -> Runs:
-    """Return (q,) values as the Runs of one tuner and one seed. Queries without a value are left out."""
-    known = ~np.isnan(values)
-    return Runs(values[known][None, None], folds[known])
-
-
-def configuration_in_words(chosen: Chosen) -> str:
+def configuration_in_words(chosen: Choice) -> str:
     """Return a configuration in words, such as `learning_rate 0.05, num_leaves 31`, or `defaults` if it is empty."""
     return ", ".join(f"{name} {_shown(value)}" for name, value in chosen.configuration.items()) or "defaults"
 
@@ -207,3 +163,17 @@ def _shown(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return " + ".join(map(str, value)) if value and isinstance(value[0], str) else " × ".join(map(str, value))
     return str(value)
+
+
+def budgets_in_words(entries: Sequence[ContestEntry]) -> str:
+    """Return a sentence with the numbers of tuners and of configurations per tuner and fold, and their methods."""
+    groups: dict[tuple[int, int], list[str]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.method):
+        count = entry.trials[0].filter(fold=entry.trials[0]["fold"].min()).height
+        groups.setdefault((len(entry.choices), count), []).append(f"`{entry.method}`")
+    parts = [
+        f"{tuners} {'tuner' if tuners == 1 else 'tuners'} with {count} "
+        f"{'configuration' if count == 1 else 'configurations'} each: {', '.join(names)}"
+        for (tuners, count), names in sorted(groups.items(), reverse=True)
+    ]
+    return f"{'; '.join(parts)}."

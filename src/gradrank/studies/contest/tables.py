@@ -1,6 +1,7 @@
 """Tables of the contest. Each function returns a table for one data set."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,84 +10,124 @@ from gradrank.evaluation.variance import Runs
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.contest.budget import Crossing
-from gradrank.studies.contest.claims import Pair
-from gradrank.studies.contest.results import HEADLINE, ContestEntry, EntryTrials, configuration_in_words
-from gradrank.tuning.folders import Contest
+from gradrank.studies.contest.comparisons import MARGINS
+from gradrank.studies.contest.results import HEADLINE, ContestEntry, configuration_in_words
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
-HASH = 12  # number of hexadecimal digits of the SHA-256 that the table of choices shows
-INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds: queries, seeds and tuning are in it."
+HASH = 16  # number of hexadecimal digits of each SHA-256 in the tables
+MEASURE = metric_label(HEADLINE)
+INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds. It covers queries, seeds and tuning."
 
 
-def results(dataset: str, entries: Sequence[ContestEntry], constant: Mapping[str, Mapping[str, Runs]]) -> Table:
-    """Return the table of means over folds, highest first.
-
-    The baseline is a ranking in which all documents have the same score.
-    """
-    rows = [_means(entry.method, {name: entry.runs(name) for name in METRICS}) for entry in entries]
-    rows += [_means(title, runs) for title, runs in constant.items()]
-    columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name)), _SPREAD]
-    note = f"{INTERVAL} `sd` is the deviation of single runs. The last rows score all documents alike."
+def results(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the table of means over folds, highest first."""
+    rows = []
+    for entry in entries:
+        runs = {name: entry.runs(name) for name in METRICS}
+        row = {"method": entry.method, "sd": runs[HEADLINE].spread}
+        for name, own in runs.items():
+            row |= {name: own.mean, f"{name} half": own.half_width}
+        rows.append(row | {"seconds": entry.seconds() if entry.trials else None})
+    columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name))]
+    columns += [Column("sd", f"{MEASURE} sd", ".4f"), Column("seconds", "tuning, processor seconds", ",.0f")]
+    note = f"{INTERVAL} `sd` is the standard deviation of single runs."
     return Table(f"results_{dataset}", "Test values", columns, rows, note)
-
-
-_SPREAD = Column("sd", f"{metric_label(HEADLINE)} sd", ".4f")
 
 
 def _mean_columns(name: str) -> tuple[Column, Column]:
     return Column(name, metric_label(name), ".4f"), Column(f"{name} half", "half 95% interval", ".4f")
 
 
-def _means(method: str, runs: Mapping[str, Runs]) -> Row:
-    row = {"method": method, "sd": runs[HEADLINE].spread}
-    for name, metric_runs in runs.items():
-        row |= {name: metric_runs.mean, f"{name} half": metric_runs.half_width}
-    return row
+def against(dataset: str, baseline: str, rows: Sequence[Row]) -> Table:
+    """Return the table of the differences of all other methods from a baseline."""
+    columns = [METHOD, *_comparison_columns()]
+    note = (
+        "Effect size: mean difference per query, divided by its standard deviation. Detectable: true difference that "
+        "this test would find with a probability of 80%. Equal within: the smallest margin of those in the text within "
+        "which two one-sided tests show that the means are equal. An empty cell does not show that they differ."
+    )
+    return Table(f"against_{baseline}_{dataset}", f"{MEASURE} minus that of {baseline}", columns, rows, note)
 
 
-def shares(dataset: str, entries: Sequence[ContestEntry]) -> Table:
-    """Return the table of the shares of the variance of a single run that are due to queries, seeds and tuning.
-
-    The table has one row per method.
-    """
-    sources = {"queries": "queries", "seeds": "seeds", "tuning": "tuning"}
-    rows = [
-        {"method": entry.method, "deviation": runs.variances.total**0.5} | runs.variances.shares()
-        for entry in entries
-        for runs in [entry.runs()]
-    ]
-    columns = [METHOD, Column("deviation", "sd of a run", ".4f")]
-    columns += [Column(key, title, ".1%") for key, title in sources.items()]
-    note = f"Of the variance of one run's {metric_label(HEADLINE)}: new test queries, another seed, another tuner."
-    return Table(f"variances_{dataset}", "Sources of the variance of a single run", columns, rows, note)
+def pairs(dataset: str, rows: Sequence[Row]) -> Table:
+    """Return the table of the comparisons of all pairs of methods."""
+    columns = [Column("first"), Column("second"), *_comparison_columns()]
+    return Table(f"pairs_{dataset}", f"Every two methods, {MEASURE}", columns, rows)
 
 
-def pairs(dataset: str, comparisons: Sequence[Pair]) -> Table:
-    """Return the table of the comparisons of all pairs of methods, one row per pair."""
-    rows = [pair._asdict() | {"verdict": pair.verdict} for pair in comparisons]
-    columns = [
-        Column("first"),
-        Column("second"),
+def _comparison_columns() -> list[Column]:
+    return [
         Column("difference", "difference", "+.4f"),
         Column("low", "95% interval from", "+.4f"),
         Column("high", "to", "+.4f"),
+        Column("effect", "effect size", "+.3f"),
         Column("p", "p", P),
         Column("corrected", "p (Holm)", P),
-        Column("probability", "P(first > second)", ".3f"),
         Column("verdict"),
+        Column("detectable", "detectable", ".4f"),
+        *(Column(f"equivalent_{margin}", f"p of equality within {margin:g} (Holm)", P) for margin in MARGINS),
+        Column("equal_within", "equal within", "g"),
     ]
-    return Table(f"pairs_{dataset}", f"Every two methods, {metric_label(HEADLINE)}", columns, rows)
 
 
-def probabilities(dataset: str, methods: Sequence[str], comparisons: Sequence[Pair]) -> Table:
-    """Return the matrix of P(row > column) as a table with one row and one column per method."""
-    by_pair = {(pair.first, pair.second): pair.probability for pair in comparisons}
-    by_pair |= {(pair.second, pair.first): 1 - pair.probability for pair in comparisons}
-    rows = [{"method": first} | {second: by_pair.get((first, second)) for second in methods} for first in methods]
-    columns = [METHOD, *(Column(second, second, ".2f") for second in methods)]
-    note = "How often a single run of the row's method beats one of the column's: new queries, a tuner, a seed."
-    return Table(f"probabilities_{dataset}", "P(row > column)", columns, rows, note)
+def not_worse(dataset: str, rows: Sequence[Row]) -> Table:
+    """Return the table of the tests whether a method is not worse than any other by a margin."""
+    columns = [METHOD]
+    for margin in MARGINS:
+        columns += [
+            Column(f"closest_{margin}", f"hardest other method, margin {margin:g}"),
+            Column(f"p_{margin}", "p", P),
+            Column(f"corrected_{margin}", "p (Holm)", P),
+            Column(f"shown_{margin}", f"not worse by {margin:g}"),
+        ]
+    note = "The p value of a method is the largest of its one-sided tests against every other method."
+    return Table(f"best_{dataset}", "Not worse than the best", columns, rows, note)
+
+
+def whole(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the table of the values after training on the training and validation parts together."""
+    rows = []
+    for entry in entries:
+        other, own = entry.whole(), entry.runs()
+        row: dict[str, Any] = {"method": entry.method, "train": own.mean, "train half": own.half_width}
+        row |= {"whole": mean(other), "whole half": other.half_width if other else None}
+        rows.append(row | _gap("gain", other, own))
+    columns = [METHOD]
+    for name, title in (("train", "training part"), ("whole", "training and validation parts")):
+        columns += [Column(name, title, ".4f"), Column(f"{name} half", "half 95% interval", ".4f")]
+    columns += [Column("gain", "gain", "+.4f"), Column("gain half", "half 95% interval", ".4f")]
+    note = (
+        "The configuration and the number of rounds or epochs are those that the validation part selected. A method "
+        "that combines scores has learned from the validation part in both columns."
+    )
+    return Table(f"whole_{dataset}", f"Test {MEASURE} by the labelled data of the training", columns, rows, note)
+
+
+def shares(dataset: str, entries: Sequence[ContestEntry], divisions: Mapping[str, np.ndarray]) -> Table:
+    """Return the table of the shares of the variance of a single run that are due to each source.
+
+    divisions: for some methods, the means on other divisions of the queries.
+    """
+    rows = []
+    for entry in entries:
+        variances = entry.runs().variances
+        training = float(divisions[entry.method].var(ddof=1)) if entry.method in divisions else None
+        total = variances.total + (training or 0.0)
+        parts = {"queries": variances.query.variance, "seeds": variances.seed.variance, "tuning": variances.tuning}
+        row = {"method": entry.method, "deviation": total**0.5}
+        row |= {name: part / total if total else None for name, part in parts.items()}
+        rows.append(row | {"training": None if training is None else training / total})
+    columns = [METHOD, Column("deviation", "sd of a run", ".4f")]
+    columns += [Column(key, title, ".1%") for key, title in zip(SOURCES, SOURCES, strict=True)]
+    note = (
+        f"Shares of the variance of one run's {MEASURE}: new test queries, another seed, another tuner, other training "
+        "queries. The last one was measured for some methods. It is not in the total of the others."
+    )
+    return Table(f"variances_{dataset}", "Sources of the variance of a single run", columns, rows, note)
+
+
+SOURCES = ("queries", "seeds", "tuning", "training")
 
 
 def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
@@ -94,56 +135,66 @@ def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     rows = [
         {
             "method": entry.method,
-            "fold": fold,
-            "tuner": selected.tuner,
-            "trial": selected.trial,
-            "configuration": configuration_in_words(selected),
-            "validation": selected.value,
-            "sha256": choice.sha256[:HASH],
+            "fold": choice.fold,
+            "tuner": choice.tuner,
+            "trial": choice.trial,
+            "configuration": configuration_in_words(choice),
+            "validation": choice.value,
         }
         for entry in entries
-        for fold, choice in entry.choices.items()
-        for selected in choice.chosen
+        for choices in entry.choices
+        for choice in choices
     ]
     columns = [METHOD, Column("fold", "fold", "d"), Column("tuner", "tuner", "d"), Column("trial", "trial", "d")]
-    columns += [Column("configuration"), Column("validation", "validation", ".4f"), Column("sha256", "choice")]
-    note = f"Trial 0 is the default. Of the choice's hash, written before any test part was scored, {HASH} digits."
+    columns += [Column("configuration"), Column("validation", "validation", ".4f")]
+    note = "Trial 0 is the default. A method that learns from the validation part is not evaluated on it."
     return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
 
 
-def choosing(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
-    """Return the table of the test values of three configurations.
+def files(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the table of the files of test values in git, with their digests."""
+    rows = [
+        {"file": f"values/{dataset}/{entry.method}/{path.name}", "sha256": digest[:HASH]}
+        for entry in entries
+        for path, digest in zip(entry.paths, entry.sha256(), strict=True)
+    ]
+    note = f"The first {HASH} digits of each SHA-256."
+    return Table(f"files_{dataset}", "The files of the test values", [Column("file"), Column("sha256")], rows, note)
 
-    They are the default configuration, the configuration chosen per fold, and the one configuration chosen for all
-    folds.
+
+def choosing(dataset: str, entries: Sequence[ContestEntry]) -> Table:
+    """Return the table of the test values of four configurations.
+
+    They are the default configuration, the choice per fold, the choice within the processor time, and the one
+    configuration chosen for all folds.
     """
     rows = []
-    for method, method_trials in trials.items():
-        default, per_fold, for_all = method_trials.default(), method_trials.per_fold(), method_trials.one_for_all()
-        rows.append({"method": method, "default": mean(default), "tuned": mean(per_fold), "one": mean(for_all)})
-        for key, after, before in (("gain", per_fold, default), ("leak", for_all, per_fold)):
-            gap = difference(after, before)
-            rows[-1] |= {key: mean(gap), f"{key} half": gap.half_width if gap else None}
-    columns = [
-        METHOD,
-        Column("default", "default", ".4f"),
-        Column("tuned", "choice per fold", ".4f"),
-        Column("gain", "gain", "+.4f"),
-        Column("gain half", "half 95% interval", ".4f"),
-        Column("one", "one for all folds", ".4f"),
-        Column("leak", "leak", "+.4f"),
-        Column("leak half", "half 95% interval", ".4f"),
-    ]
+    for entry in entries:
+        default, tuned, timed, one = (entry.selected(role) for role in ("default", "trial", "timed", "one"))
+        row: dict[str, Any] = {"method": entry.method, "default": mean(default), "tuned": mean(tuned)}
+        row |= {"timed": mean(timed), "one": mean(one)}
+        rows.append(row | _gap("gain", tuned, default) | _gap("loss", timed, tuned) | _gap("leak", one, tuned))
+    columns = [METHOD, Column("default", "default", ".4f"), Column("tuned", "choice per fold", ".4f")]
+    columns += _gap_columns("gain", "gain")
+    columns += [Column("timed", "choice at equal time", ".4f"), *_gap_columns("loss", "change")]
+    columns += [Column("one", "one for all folds", ".4f"), *_gap_columns("leak", "leak")]
     note = (
-        f"Test {metric_label(HEADLINE)} of the trials' own models, mean over tuners. One configuration for all folds "
-        "is chosen by its mean validation value: other folds' validation parts are this fold's test part."
+        f"Test {MEASURE} of the first seed, mean over tuners. One configuration for all folds is chosen by its mean "
+        "validation value: other folds' validation parts are this fold's test part."
     )
-    return Table(f"choosing_{dataset}", "The gain of tuning, and of a leak", columns, rows, note)
+    return Table(f"choosing_{dataset}", "The gain of tuning, equal time, and a leak", columns, rows, note)
 
 
-def difference(after: Runs | None, before: Runs | None) -> Runs | None:
-    """Return the Runs of `after` minus `before`, or None if one of them is missing."""
-    return Runs(after.values - before.values, after.folds) if after and before else None
+def _gap(key: str, after: Runs | None, before: Runs | None) -> dict[str, float | None]:
+    """Return the mean and half the width of the interval of `after` minus `before`, or None if one is missing."""
+    if after is None or before is None:
+        return {key: None, f"{key} half": None}
+    gap = Runs(after.values - before.values, after.folds)
+    return {key: gap.mean, f"{key} half": gap.half_width}
+
+
+def _gap_columns(key: str, title: str) -> list[Column]:
+    return [Column(key, title, "+.4f"), Column(f"{key} half", "half 95% interval", ".4f")]
 
 
 def mean(runs: Runs | None) -> float | None:
@@ -151,23 +202,28 @@ def mean(runs: Runs | None) -> float | None:
     return runs.mean if runs else None
 
 
-def failed(dataset: str, trials: Mapping[str, EntryTrials]) -> Table:
+def failed(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     """Return the table of the trials that ended with an error."""
-    rows = [row for method_trials in trials.values() for row in method_trials.failed().rows(named=True)]
+    rows = [
+        row
+        for entry in entries
+        for table in entry.trials
+        for row in table.filter(table["error"].is_not_null()).rows(named=True)
+    ]
     columns = [Column("model", "method"), Column("fold", "fold", "d"), Column("tuner", "tuner", "d")]
     columns += [Column("trial", "trial", "d"), Column("configuration"), Column("error", "why")]
     return Table(f"failed_{dataset}", "Configurations that failed", columns, rows)
 
 
 def budget(dataset: str, curves: Mapping[str, np.ndarray]) -> Table:
-    """Return the table of the expected test values, one row per method and number of trials."""
+    """Return the table of the expected best validation values, one row per method and number of trials."""
     rows = [
         {"method": method, "budget": n, "expected": float(value)}
         for method, curve in curves.items()
         for n, value in enumerate(curve, start=1)
     ]
-    columns = [METHOD, Column("budget", "trials", "d"), Column("expected", "expected test value", ".4f")]
-    return Table(f"budget_{dataset}", f"Expected test {metric_label(HEADLINE)} by budget", columns, rows)
+    columns = [METHOD, Column("budget", "trials", "d"), Column("expected", "expected validation value", ".4f")]
+    return Table(f"budget_{dataset}", f"Expected best validation {MEASURE} by budget", columns, rows)
 
 
 def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
@@ -178,16 +234,3 @@ def crossings(dataset: str, crossed: Sequence[Crossing]) -> Table:
         Column("ahead", "before"),
     ]
     return Table(f"crossings_{dataset}", "Curves that cross", columns, crossed)
-
-
-def costs(dataset: str, entries: Sequence[ContestEntry], contest: Contest, seeds: int) -> Table:
-    """Return the table of the times of the tuning and of the final runs, in seconds.
-
-    The times are different if the same contest is run again.
-    """
-    rows = [
-        {"method": entry.method, "tuning": entry.seconds(), "refits": entry.refit_seconds(contest, seeds)}
-        for entry in entries
-    ]
-    columns = [METHOD, Column("tuning", "trials, CPU seconds", ",.1f"), Column("refits", "runs, seconds", ",.1f")]
-    return Table(f"costs_{dataset}", "Costs", columns, rows, timed=True)

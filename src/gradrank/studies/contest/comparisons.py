@@ -1,0 +1,176 @@
+"""The comparisons of the contest: three families of hypotheses that were stated before the results.
+
+Better than a baseline: for each of three fixed baselines, every other method is compared with the baseline. The p
+values are corrected by Holm for the methods of one baseline.
+
+Not worse than the best: a method is not worse than the best by a margin if it is shown, against every other method, to
+be at most the margin worse. The p value of a method is the largest of its one-sided tests (intersection-union test,
+Berger 1982), so no correction is needed for the choice of the best method. The p values are corrected by Holm for the
+methods.
+
+All pairs: every two methods are compared. The p values are corrected by Holm for all pairs.
+
+The equivalence of two methods within a margin is supported by two one-sided tests (Schuirmann 1987). A difference that
+is not significant does not show that two methods are equal.
+
+The standard error of a difference covers the test queries, the seeds and the tuners. A tuner is one random search for a
+configuration. The variance over a few tuners is poorly estimated: with two tuners, in one case in twenty the tuners
+have nearly equal values by chance. If the variance of a method that is due to tuners and seeds is below its mean over
+the methods of the contest, the mean is used instead. The variance is 0 for a method whose runs are all equal.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from gradrank.evaluation.significance.decision import decide
+from gradrank.evaluation.significance.power import detectable_difference
+from gradrank.evaluation.statistics import LEVEL, effect_size, holm
+from gradrank.evaluation.variance import Runs, Term, freedom, half_width, query_term, standard_error
+
+BASELINES = ("ranksvm", "regression", "single_feature")
+MARGINS = (0.005, 0.01)
+
+
+class Estimate(NamedTuple):
+    """The estimated difference a - b of the means of two methods, with its standard error and degrees of freedom.
+
+    half_width: half the width of the 95% interval. effect: mean of the differences of the queries, divided by their
+    standard deviation.
+    """
+
+    difference: float
+    error: float
+    freedom: float
+    half_width: float
+    effect: float
+
+    @property
+    def p(self) -> float:
+        """Two-sided p value of the hypothesis that the means are equal."""
+        return min(1.0, 2 * self._one_sided(abs(self.difference)))
+
+    def p_equivalent(self, margin: float) -> float:
+        """Return the p value of two one-sided tests. Their hypothesis: the means differ by the margin or more."""
+        swapped = self._replace(difference=-self.difference)
+        return max(self.p_not_worse(margin), swapped.p_not_worse(margin))
+
+    def p_not_worse(self, margin: float) -> float:
+        """Return the p value of the hypothesis that a is worse than b by the margin or more."""
+        return self._one_sided(self.difference + margin)
+
+    def _one_sided(self, distance: float) -> float:
+        """Return the p value of a one-sided test whose estimate is `distance` above the hypothesis."""
+        from scipy.stats import t
+
+        if self.error == 0:
+            return float(distance <= 0)
+        return float(t.sf(distance / self.error, self.freedom))
+
+
+def estimate(a: Runs, b: Runs, floor: Term) -> Estimate:
+    """Return the estimated difference of two methods.
+
+    a, b: the runs of the methods, for the same queries in the same order. floor: the result of `mean_run_variance` for
+    all methods of the contest.
+    """
+    query = query_term(a.per_query - b.per_query, a.folds)
+    terms = [query, *_chance_terms([runs.variances.chance_of_mean for runs in (a, b) if runs.varies], floor)]
+    effect = effect_size(a.per_query, b.per_query)
+    return Estimate(a.mean - b.mean, standard_error(terms), freedom(terms), half_width(terms), effect)
+
+
+def _chance_terms(terms: Sequence[Term], floor: Term) -> list[Term]:
+    """Return the variance terms that tuners and seeds add to a difference.
+
+    terms: one term per method. A term whose variance is not larger than that of `floor` is replaced by `floor`. All
+    replacements are the same estimate, so they are merged into one term with the degrees of freedom of `floor`.
+    """
+    larger = [term for term in terms if term.variance > floor.variance]
+    return [*larger, floor._replace(variance=(len(terms) - len(larger)) * floor.variance)]
+
+
+def mean_run_variance(methods: Iterable[Runs]) -> Term:
+    """Return the part of the variance of a method's mean that is due to tuners and seeds, averaged over methods.
+
+    Methods whose runs are all equal are left out. The variance is 0 if no method is left.
+    """
+    terms = [runs.variances.chance_of_mean for runs in methods if runs.varies]
+    if not terms:
+        return Term(0.0, 0)
+    return Term(math.fsum(term.variance for term in terms) / len(terms), sum(term.freedom for term in terms))
+
+
+class Estimates:
+    """The estimated differences of all pairs of methods of a contest on one data set."""
+
+    def __init__(self, runs: Mapping[str, Runs]) -> None:
+        floor = mean_run_variance(runs.values())
+        self.methods = list(runs)
+        self._pairs = {(a, b): estimate(runs[a], runs[b], floor) for a, b in combinations(runs, 2)}
+
+    def of(self, a: str, b: str) -> Estimate:
+        """Return the estimated difference a - b."""
+        if (a, b) in self._pairs:
+            return self._pairs[a, b]
+        found = self._pairs[b, a]
+        return found._replace(difference=-found.difference, effect=-found.effect)
+
+    def against(self, baseline: str) -> list[dict[str, Any]]:
+        """Return one row per other method, with its difference from the baseline, highest difference first.
+
+        The keys are those of `_row`, and `corrected` and `equivalent_<margin>` are corrected for the rows.
+        """
+        others = [method for method in self.methods if method != baseline]
+        return _corrected([{"method": method} | _row(self.of(method, baseline), len(others)) for method in others])
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """Return one row per pair of methods, highest difference first. `first` has the higher mean."""
+        named = [(a, b) if self.of(a, b).difference >= 0 else (b, a) for a, b in self._pairs]
+        rows = [{"first": a, "second": b} | _row(self.of(a, b), len(named)) for a, b in named]
+        return _corrected(rows)
+
+    def not_worse(self) -> list[dict[str, Any]]:
+        """Return one row per method, with the p values of the hypothesis that it is worse than another method.
+
+        The key `p_<margin>` has the largest p value over the other methods, `closest_<margin>` the method with this p
+        value, and `corrected_<margin>` the p value after Holm's correction for the methods.
+        """
+        rows: list[dict[str, Any]] = [{"method": method} for method in self.methods]
+        for margin in MARGINS:
+            for row in rows:
+                method = row["method"]
+                p = {other: self.of(method, other).p_not_worse(margin) for other in self.methods if other != method}
+                closest = max(p, key=p.__getitem__, default="")
+                row |= {f"p_{margin}": p.get(closest, 0.0), f"closest_{margin}": closest}
+            corrected = holm([row[f"p_{margin}"] for row in rows])
+            for row, p in zip(rows, corrected, strict=True):
+                row |= {f"corrected_{margin}": float(p), f"shown_{margin}": "yes" if p < LEVEL else "not shown"}
+        return rows
+
+
+def _row(own: Estimate, comparisons: int) -> dict[str, Any]:
+    """Return the entries of a comparison. comparisons: number of comparisons in its family."""
+    row = {
+        "difference": own.difference,
+        "low": own.difference - own.half_width,
+        "high": own.difference + own.half_width,
+        "effect": own.effect,
+        "p": own.p,
+        "detectable": detectable_difference(own.error, own.freedom + 1, comparisons),
+    }
+    return row | {f"equivalent_{margin}": own.p_equivalent(margin) for margin in MARGINS}
+
+
+def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows, highest difference first, with Holm's corrections, the decision and the equivalence."""
+    for name in ("p", *(f"equivalent_{margin}" for margin in MARGINS)):
+        key = "corrected" if name == "p" else name
+        for row, p in zip(rows, holm([row[name] for row in rows]), strict=True):
+            row[key] = float(p)
+    for row in rows:
+        row["verdict"] = decide(row["corrected"], row["low"], row["high"])
+        within = [margin for margin in MARGINS if row[f"equivalent_{margin}"] < LEVEL]
+        row["equal_within"] = min(within) if within else None
+    return sorted(rows, key=lambda row: -row["difference"])

@@ -1,0 +1,70 @@
+"""Trainings of one model on one fold whose scores are used once, so that no model is stored."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradrank.base.conventions import Convention
+from gradrank.data.collection import Collection
+from gradrank.data.stored import StoredCollection
+from gradrank.training.best_of import FrozenStep
+from gradrank.training.fit import fit
+from gradrank.training.model import Model
+from gradrank.training.score_checks import check_scores
+from gradrank.training.test_part_guard import guard_test_part
+from gradrank.tuning.trials import silent
+
+
+class FoldTraining:
+    """The data of one fold, on which configurations of one model are trained.
+
+    pairs: folder of the stored pairs, for models that need them. convention: primary convention of the data set.
+    """
+
+    def __init__(
+        self, cls: type[Model], stored: StoredCollection, fold: int, pairs: Path | None, convention: Convention
+    ) -> None:
+        self.cls, self.stored, self.splits = cls, stored, stored.fold(fold)
+        self.pairs = stored.pairs(pairs) if pairs and cls.needs_pairs else None
+        self.normaliser, self.convention = stored.normaliser(fold), convention
+        self.test_files = [stored.part_file(part) for part in self.splits["test"]]
+        self.vali, self.test = self._read("vali"), self._read("test")
+
+    def scores(self, params: Mapping[str, Any], seed: int) -> np.ndarray:
+        """Return the (n,) test scores of a model that is trained on the training part."""
+        return self._scores(self._read("train"), self.vali, params, seed)
+
+    def scores_of_whole(self, params: Mapping[str, Any], seed: int, step: int | None) -> np.ndarray:
+        """Return the (n,) test scores of a model that is trained on the training and validation parts.
+
+        step: the number of the round or epoch after which training ends; None if the model has no such steps.
+        """
+        vali = self.vali if step is None else FrozenStep.of(self.vali, step)
+        return self._scores(self._read("train", "vali"), vali, params, seed)
+
+    def _scores(self, train: Collection, vali: Collection, params: Mapping[str, Any], seed: int) -> np.ndarray:
+        with guard_test_part(self.test_files, self.cls.name):
+            fitted = fit(self.cls, train, vali, self.cls.Params(**params), seed, silent)
+            scores = fitted.score(self.test.features, self.test.offsets)
+        return check_scores(scores, self.test.rows, f"{self.cls.name}: scores of the test part")
+
+    def _read(self, *splits: str) -> Collection:
+        parts = [part for split in splits for part in self.splits[split]]
+        pairs = self.pairs if "train" in splits else None
+        return replace(self.stored.read(parts, pairs, self.normaliser), convention=self.convention)
+
+
+def selected_step(history: Path, params: Mapping[str, Any]) -> int | None:
+    """Return the number of the step that the validation part selected; None for a model that selects no step.
+
+    history: the training history. params: the parameters of the model.
+    """
+    import polars as pl
+
+    table, column = pl.read_parquet(history), f"vali_{params.get('select_by')}"
+    if column not in table.columns:
+        return None
+    return int(table["step"][int(table[column].to_numpy().argmax())])

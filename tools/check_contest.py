@@ -1,0 +1,389 @@
+"""Recompute every number in the tables of the contest from the files in git, without importing gradrank.
+
+    python tools/check_contest.py [results/studies/contest]
+
+The script reads trials/, values/, divisions/ and choices.json, and compares its results with numbers.json. It prints
+one line per table, and exits with 1 if a number differs. It needs NumPy, Polars and SciPy.
+"""
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.stats import t as student
+
+METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")
+ROLES = ("default", "trial", "timed", "one")
+MARGINS = (0.005, 0.01)
+TOLERANCE = 2e-6  # numbers.json has six decimals
+LEVEL, POWER = 0.05, 0.8
+AGREEMENT_DRAWS = 2000
+
+Numbers = dict[str, list[dict]]
+
+
+class Method:
+    """The files of one method on one data set. tuned: the data set of its trials."""
+
+    def __init__(self, folder: Path, dataset: str, tuned: str, name: str, frozen_choices: dict) -> None:
+        self.name, self.is_frozen = name, dataset != tuned
+        count = len(list((folder / "values" / dataset / name).glob("tuner*.parquet")))
+        numbers = range(1, count + 1)
+        self.paths = [folder / "values" / dataset / name / f"tuner{number}.parquet" for number in numbers]
+        self.tables = [pl.read_parquet(path) for path in self.paths]
+        self.trials = [pl.read_parquet(folder / "trials" / tuned / name / f"tuner{n}.parquet") for n in numbers]
+        self.folds = sorted(self.tables[0]["fold"].unique())
+        self.choices = [
+            {
+                fold: self.adopted(tuned, frozen_choices, number)
+                if self.is_frozen
+                else frozen_choices[f"{tuned}/{name}/fold{fold}"][f"tuner{number}"]
+                for fold in self.folds
+            }
+            for number in numbers
+        ]
+        self.seeds = self.tables[0]["seed"].n_unique()
+        self.learns_on_validation = not self.tables[0]["whole"].any()
+        self.fold_of = self.run(0, "trial", "ndcg@10", 1, whole=False)[0]
+
+    def adopted(self, tuned: str, frozen_choices: dict, number: int) -> dict:
+        one = frozen_choices[f"{tuned}/{self.name}/fold1"][f"tuner{number}"]["one"]
+        return {"trial": one, "one": one, "timed": one}
+
+    def run(self, tuner: int, role: str, metric: str, seed: int, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return the folds and the values of one run."""
+        folds, values = [], []
+        for fold in self.folds:
+            trial = 0 if role == "default" else self.choices[tuner][fold][role]
+            rows = self.tables[tuner].filter(fold=fold, trial=trial, seed=seed, whole=whole)
+            found = rows[metric].cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
+            assert len(found), (self.paths[tuner], fold, role)
+            folds.append(np.full(len(found), fold))
+            values.append(found)
+        return np.concatenate(folds), np.concatenate(values)
+
+    def runs(self, metric: str = "ndcg@10", role: str = "trial", *, whole: bool = False, first: bool = False):
+        """Return (T, S, q) values. first: only the first seed."""
+        seeds = range(1, 2 if first else self.seeds + 1)
+        return np.array(
+            [
+                [self.run(tuner, role, metric, seed, whole=whole)[1] for seed in seeds]
+                for tuner in range(len(self.tables))
+            ]
+        )
+
+
+def fold_means(values: np.ndarray, folds: np.ndarray) -> np.ndarray:
+    """Return the means of the last axis, (..., q), within each fold."""
+    return np.stack([values[..., folds == fold].mean(axis=-1) for fold in np.unique(folds)], axis=-1)
+
+
+def query_variance(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
+    """Return the variance of the mean over folds of (q,) values, and its degrees of freedom."""
+    names = np.unique(folds)
+    parts = [values[folds == fold].var(ddof=1) / np.sum(folds == fold) for fold in names]
+    return sum(parts) / len(names) ** 2, len(values) - len(names)
+
+
+def components(values: np.ndarray, folds: np.ndarray) -> dict:
+    """Return the variance components of (T, S, q) values."""
+    means = fold_means(values, folds)
+    tuners, seeds, count = means.shape
+    seed = means.var(axis=1, ddof=1).mean() / count if seeds > 1 else 0.0
+    between = means.mean(axis=(1, 2)).var(ddof=1) if tuners > 1 else 0.0
+    query = query_variance(values.mean(axis=(0, 1)), folds)
+    of_seeds = seed / seeds, tuners * count * (seeds - 1)
+    chance = max((between, tuners - 1), of_seeds) if tuners > 1 else of_seeds
+    if tuners > 1:
+        chance = chance[0], tuners - 1
+    return {
+        "query": query,
+        "seed": seed,
+        "tuning": max(0.0, between - seed / seeds),
+        "chance": (chance[0] / tuners, chance[1]),
+        "varies": bool(np.any(means != means[:1, :1])),
+        "mean": float(means.mean()),
+    }
+
+
+def satterthwaite(terms: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return the standard error and the degrees of freedom of a sum of independent terms (variance, freedom)."""
+    total = sum(variance for variance, _ in terms)
+    spread = sum(variance**2 / freedom for variance, freedom in terms if variance > 0 and freedom > 0)
+    return math.sqrt(total), sum(v for v, f in terms if v > 0 and f > 0) ** 2 / spread if spread else math.inf
+
+
+def half_width(terms: list[tuple[float, float]]) -> float:
+    error, freedom = satterthwaite(terms)
+    return float(student.ppf(0.975, freedom)) * error
+
+
+def mean_and_half(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
+    own = components(values, folds)
+    return own["mean"], half_width([own["query"], own["chance"]])
+
+
+def holm(p: list[float]) -> list[float]:
+    corrected, running = [0.0] * len(p), 0.0
+    for place, index in enumerate(np.argsort(p, kind="stable")):
+        running = max(running, (len(p) - place) * p[index])
+        corrected[index] = min(1.0, running)
+    return corrected
+
+
+def one_sided(distance: float, error: float, freedom: float) -> float:
+    return float(distance <= 0) if error == 0 else float(student.sf(distance / error, freedom))
+
+
+class Pairs:
+    """The differences of all pairs of methods."""
+
+    def __init__(self, methods: list[Method]) -> None:
+        self.values = {method.name: method.runs() for method in methods}
+        self.folds = methods[0].fold_of
+        self.own = {name: components(values, self.folds) for name, values in self.values.items()}
+        varying = [own["chance"] for own in self.own.values() if own["varies"]]
+        self.pooled = (
+            (sum(variance for variance, _ in varying) / len(varying), sum(freedom for _, freedom in varying))
+            if varying
+            else (0.0, 0)
+        )
+
+    def estimate(self, a: str, b: str) -> dict:
+        gaps = self.values[a].mean(axis=(0, 1)) - self.values[b].mean(axis=(0, 1))
+        chance = [self.own[name]["chance"] for name in (a, b) if self.own[name]["varies"]]
+        larger = [term for term in chance if term[0] > self.pooled[0]]
+        pooled = (len(chance) - len(larger)) * self.pooled[0], self.pooled[1]
+        terms = [query_variance(gaps, self.folds), *larger, pooled]
+        error, freedom = satterthwaite(terms)
+        difference, half = self.own[a]["mean"] - self.own[b]["mean"], half_width(terms)
+        rounded = np.round(gaps, 12)
+        effect = rounded.mean() / rounded.std(ddof=1) if np.any(rounded != rounded[0]) else math.nan
+        found = {"difference": difference, "low": difference - half, "high": difference + half, "effect": effect}
+        found |= {"error": error, "freedom": freedom, "p": min(1.0, 2 * one_sided(abs(difference), error, freedom))}
+        for margin in MARGINS:
+            sides = [one_sided(sign * difference + margin, error, freedom) for sign in (1, -1)]
+            found |= {f"not_worse_{margin}": sides[0], f"equivalent_{margin}": max(sides)}
+        return found
+
+    def table(self, pairs: list[tuple[str, str]]) -> list[dict]:
+        rows = [{"names": pair} | self.estimate(*pair) for pair in pairs]
+        columns = {"corrected": "p"} | {f"equivalent_{margin}": f"equivalent_{margin}" for margin in MARGINS}
+        for column, source in columns.items():
+            for row, p in zip(rows, holm([row[source] for row in rows]), strict=True):
+                row[column] = p
+        for row in rows:
+            critical = student.isf(LEVEL / 2 / len(rows), row["freedom"]) + student.ppf(POWER, row["freedom"])
+            row["detectable"] = row["error"] * float(critical)
+            significant = row["corrected"] < LEVEL
+            better, worse = significant and row["low"] > 0, significant and row["high"] < 0
+            row["verdict"] = "better" if better else "worse" if worse else "no evidence"
+            within = [margin for margin in MARGINS if row[f"equivalent_{margin}"] < LEVEL]
+            row["equal_within"] = min(within) if within else None
+        return rows
+
+
+def tables(folder: Path, dataset: str, methods: list[Method]) -> Iterator[tuple[str, list[dict]]]:
+    """Yield the id and the recomputed rows of each table of one data set."""
+    folds = methods[0].fold_of
+    yield f"results_{dataset}", [result_row(method, folds) for method in methods]
+    pairs, names = Pairs(methods), [method.name for method in methods]
+    for baseline in ("ranksvm", "regression", "single_feature"):
+        if baseline in names:
+            rows = pairs.table([(name, baseline) for name in names if name != baseline])
+            yield f"against_{baseline}_{dataset}", [row | {"method": row["names"][0]} for row in rows]
+    ordered = [(a, b) if pairs.own[a]["mean"] >= pairs.own[b]["mean"] else (b, a) for a, b in combinations(names, 2)]
+    rows = pairs.table(ordered)
+    yield f"pairs_{dataset}", [row | dict(zip(("first", "second"), row["names"], strict=True)) for row in rows]
+    yield f"best_{dataset}", not_worse(pairs, names)
+    yield f"variances_{dataset}", [variance_row(folder, dataset, method, folds) for method in methods]
+    yield f"whole_{dataset}", [whole_row(method, folds) for method in methods]
+    yield (
+        f"files_{dataset}",
+        [
+            {"file": str(path.relative_to(folder)), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
+            for method in methods
+            for path in method.paths
+        ],
+    )
+    if not methods[0].is_frozen:
+        yield f"choosing_{dataset}", [choosing_row(method, folds) for method in methods]
+        yield f"chosen_{dataset}", [row for method in methods for row in chosen_rows(method)]
+        yield f"crossings_{dataset}", crossings(methods)
+
+
+def result_row(method: Method, folds: np.ndarray) -> dict:
+    row = {"method": method.name}
+    for metric in METRICS:
+        values = method.runs(metric)
+        row[metric], row[f"{metric} half"] = mean_and_half(values, folds)
+        if metric == METRICS[0]:
+            runs = fold_means(values, folds).mean(axis=2).ravel()
+            row["sd"] = runs.std(ddof=1) if len(runs) > 1 else math.nan
+    return row | {"seconds": None if method.is_frozen else sum(table["seconds"].sum() for table in method.trials)}
+
+
+def not_worse(pairs: Pairs, names: list[str]) -> list[dict]:
+    rows = [{"method": name} for name in names]
+    for margin in MARGINS:
+        for row in rows:
+            others = [name for name in names if name != row["method"]]
+            row[f"p_{margin}"] = max(pairs.estimate(row["method"], other)[f"not_worse_{margin}"] for other in others)
+        for row, p in zip(rows, holm([row[f"p_{margin}"] for row in rows]), strict=True):
+            row |= {f"corrected_{margin}": p, f"shown_{margin}": "yes" if p < LEVEL else "not shown"}
+    return rows
+
+
+def variance_row(folder: Path, dataset: str, method: Method, folds: np.ndarray) -> dict:
+    own, path = components(method.runs(), folds), folder / "divisions" / dataset / f"{method.name}.parquet"
+    parts = {"queries": own["query"][0], "seeds": own["seed"], "tuning": own["tuning"]}
+    if path.is_file():
+        table = pl.read_parquet(path).drop_nans("ndcg@10").with_columns(pl.col("ndcg@10").cast(pl.Float64))
+        groups = table.group_by("division", "group").agg(pl.col("ndcg@10").mean())
+        parts["training"] = groups.group_by("division").agg(pl.col("ndcg@10").mean())["ndcg@10"].var()
+    total = sum(parts.values())
+    shares = {name: part / total for name, part in parts.items()}
+    return {"method": method.name, "deviation": math.sqrt(total), "training": None} | shares
+
+
+def whole_row(method: Method, folds: np.ndarray) -> dict:
+    row, own = {"method": method.name}, method.runs()
+    row["train"], row["train half"] = mean_and_half(own, folds)
+    if method.learns_on_validation:
+        return row | dict.fromkeys(("whole", "whole half", "gain", "gain half"))
+    other = method.runs(whole=True)
+    row["whole"], row["whole half"] = mean_and_half(other, folds)
+    row["gain"], row["gain half"] = mean_and_half(other - own, folds)
+    return row
+
+
+def choosing_row(method: Method, folds: np.ndarray) -> dict:
+    gaps = {"gain": ("trial", "default"), "loss": ("timed", "trial"), "leak": ("one", "trial")}
+    if method.learns_on_validation:
+        empty = ("default", "tuned", "timed", "one", *(f"{gap}{end}" for gap in gaps for end in ("", " half")))
+        return {"method": method.name} | dict.fromkeys(empty)
+    values = {role: method.runs(role=role, first=True) for role in ROLES}
+    row = {"method": method.name} | {role: mean_and_half(own, folds)[0] for role, own in values.items()}
+    row["tuned"] = row.pop("trial")
+    for gap, (after, before) in gaps.items():
+        row[gap], row[f"{gap} half"] = mean_and_half(values[after] - values[before], folds)
+    return row
+
+
+def chosen_rows(method: Method) -> Iterator[dict]:
+    """Yield the choices, recomputed from the trials."""
+    for number, trials in enumerate(method.trials, start=1):
+        for fold in method.folds:
+            rows = trials.filter(fold=fold).sort("trial").drop_nulls("vali_ndcg@10")
+            value = rows["vali_ndcg@10"].max()
+            trial = rows.filter(pl.col("vali_ndcg@10") == value)["trial"].min() if value is not None else 0
+            yield {"method": method.name, "fold": fold, "tuner": number, "trial": trial, "validation": value}
+
+
+def crossings(methods: list[Method]) -> list[dict]:
+    curves = {}
+    for method in methods:
+        drawn = pl.concat(method.trials).filter(pl.col("trial") > 0).drop_nulls("vali_ndcg@10")
+        folds = [np.sort(drawn.filter(fold=fold)["vali_ndcg@10"].to_numpy()) for fold in method.folds]
+        if len(drawn):
+            reach = min(map(len, folds))
+            curves[method.name] = [np.mean([expected(values, n) for values in folds]) for n in range(1, reach + 1)]
+    reach, rows = min(map(len, curves.values()), default=0), []
+    for first, second in combinations(curves, 2):
+        gaps = np.array(curves[first][:reach]) - np.array(curves[second][:reach])
+        if reach and gaps[0] * gaps[-1] < 0:
+            other = np.flatnonzero(np.sign(gaps) != np.sign(gaps[-1]))
+            ahead, behind = (first, second) if gaps[0] > 0 else (second, first)
+            rows.append({"ahead": ahead, "behind": behind, "budget": int(other[-1]) + 2})
+    return rows
+
+
+def expected(ranked: np.ndarray, n: int) -> float:
+    count = len(ranked)
+    return sum(comb(i, n - 1) / comb(count, n) * ranked[i] for i in range(count))
+
+
+def agreement(datasets: dict[str, list[Method]]) -> list[dict]:
+    """Return Kendall's tau for every two data sets, with the bootstrap interval of the same draws."""
+    rows = []
+    for first, second in combinations(datasets, 2):
+        rng, taus = np.random.default_rng(0), []
+        names = sorted(method.name for method in datasets[first])
+        drawn, means = [], []
+        for dataset in (first, second):
+            by_name = {method.name: method for method in datasets[dataset]}
+            values = np.stack([by_name[name].runs().mean(axis=(0, 1)) for name in names], axis=1)
+            folds = datasets[dataset][0].fold_of
+            parts = [values[folds == fold] for fold in np.unique(folds)]
+            means.append(np.mean([part.mean(axis=0) for part in parts], axis=0))
+            counts = [rng.multinomial(len(p), np.full(len(p), 1 / len(p)), size=AGREEMENT_DRAWS) for p in parts]
+            drawn.append(np.mean([c / len(p) @ p for c, p in zip(counts, parts, strict=True)], axis=0))
+        taus = [kendall(a, b) for a, b in zip(*drawn, strict=True)]
+        low, high = np.nanquantile(taus, [0.025, 0.975])
+        rows.append({"first": first, "second": second, "tau": kendall(*means), "low": low, "high": high})
+    return rows
+
+
+def kendall(a: np.ndarray, b: np.ndarray) -> float:
+    upper = np.triu_indices(len(a), 1)
+    x, y = (np.sign(v[upper[0]] - v[upper[1]]) for v in (a, b))
+    scale = math.sqrt(np.sum(x * x) * np.sum(y * y))
+    return float(np.sum(x * y) / scale) if scale else math.nan
+
+
+def differences(wanted: list[dict], rows: list[dict]) -> Iterator[str]:
+    """Yield one line per number or word of a table that was recomputed differently. The order of rows is free."""
+    keys = [
+        key for key in ("method", "first", "second", "file", "fold", "tuner", "ahead", "behind") if key in wanted[0]
+    ]
+    found = {tuple(row[key] for key in keys): row for row in rows}
+    if len(wanted) != len(rows):
+        yield f"{len(wanted)} rows, recomputed {len(rows)}"
+    for row in wanted:
+        own = found.get(tuple(row[key] for key in keys), {})
+        for name, value in row.items():
+            if name in own and not same(value, own[name]):
+                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: {value}, recomputed {own[name]}"
+            elif name not in own and isinstance(value, float):
+                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: not recomputed"
+
+
+def same(a: object, b: object) -> bool:
+    numbers = [math.nan if value is None else value for value in (a, b)]
+    if not all(isinstance(value, int | float | np.number) for value in numbers):
+        return a == b
+    x, y = map(float, numbers)
+    return (math.isnan(x) and math.isnan(y)) or abs(x - y) <= TOLERANCE * max(1.0, abs(x))
+
+
+def check(folder: Path) -> int:
+    """Print one line per table of numbers.json, and return the number of differences."""
+    numbers: Numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+    choices = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
+    tuned = [key.partition("/")[0] for key in choices]
+    names = list(dict.fromkeys(key.split("/")[1] for key in choices))
+    datasets, faults, recomputed = {}, 0, {}
+    for dataset in [key.removeprefix("results_") for key in numbers if key.startswith("results_")]:
+        source = dataset if dataset in tuned else tuned[0]
+        methods = [Method(folder, dataset, source, name, choices) for name in names]
+        datasets[dataset] = sorted(methods, key=lambda m: (-components(m.runs(), m.fold_of)["mean"], m.name))
+        recomputed |= dict(tables(folder, dataset, datasets[dataset]))
+    recomputed["agreement"] = agreement(datasets)
+    for table, wanted in numbers.items():
+        if table.startswith("failed_"):
+            continue  # texts of errors, which are copied from the trials
+        lines = list(differences(wanted, recomputed[table])) if wanted else []
+        faults += len(lines)
+        print(f"{table}: {len(wanted)} rows" + "".join(f"\n  {line}" for line in lines))
+    return faults
+
+
+if __name__ == "__main__":
+    sys.exit(check(Path(sys.argv[1] if len(sys.argv) > 1 else "results/studies/contest")) > 0)
