@@ -9,13 +9,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from boards import Board
 from gradrank.base.numbers import number
-from gradrank.base.text_tables import pipe_table
+from gradrank.base.text_tables import Grid, markdown_table
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.significance.decision import RULE
 from gradrank.report.tables.bold import BOLD
 
 HERE = Path(__file__).parent
+ORIGIN = (("parameters", "parameters"), ("source", "source"), ("bibtex", "BibTeX"), ("reproduce", "command"))
 PROTOCOLS = {"run": "one setting for all folds", "contest": "tuned per fold"}
 
 
@@ -45,7 +46,8 @@ def _index(boards: Sequence[Board]) -> str:
             value,
         ]
         rows.append(cells)
-    table = pipe_table(["data set", "protocol", "convention", "methods", "highest mean", "value"], rows)
+    head = ["data set", "protocol", "convention", "methods", "highest mean", "value"]
+    table = markdown_table(Grid(head, "lllrll", rows))
     return (HERE / "leaderboard.md").read_text(encoding="utf-8").replace("TABLE", table)
 
 
@@ -56,5 +58,5 @@ def _environment() -> Environment:
     environment.filters.update(
         metric=metric_label, number=number, json=lambda value: json.dumps(value, separators=(",", ":"))
     )
-    environment.globals.update(BOLD=BOLD, RULE=RULE, PROTOCOLS=PROTOCOLS, CONVENTIONS=CONVENTIONS)
+    environment.globals.update(ORIGIN=ORIGIN, BOLD=BOLD, RULE=RULE, PROTOCOLS=PROTOCOLS, CONVENTIONS=CONVENTIONS)
     return environment

@@ -8,7 +8,7 @@ import polars as pl
 
 import gradrank
 from boards import Board, Submission
-from gradrank.base.text_tables import pipe_table
+from gradrank.base.text_tables import Grid, markdown_table
 from gradrank.config.code_digest import PACKAGE
 from gradrank.evaluation.literature.references import named
 from gradrank.training.model import Model
@@ -29,7 +29,10 @@ def _index(table: pl.DataFrame) -> str:
             [f"[`{row['name']}`]({row['name']}.md)", str(row["year"] or ""), row["summary"]]
             for row in members.to_dicts()
         ]
-        sections += [f"## {str(family).capitalize()}", pipe_table(["method", "year", "what it is"], rows)]
+        sections += [
+            f"## {str(family).capitalize()}",
+            markdown_table(Grid(["method", "year", "what it is"], "lll", rows)),
+        ]
     return "\n\n".join(sections) + "\n"
 
 
@@ -68,11 +71,11 @@ def submission_page(submission: Submission) -> str:
 def _parameters(name: str) -> str:
     table = gradrank.models(name)
     rows = [[f"`{row[0]}`", *map(_cell, row[1:])] for row in table.rows()]
-    return pipe_table(table.columns, rows) if rows else "The method has no parameters."
+    return markdown_table(Grid(table.columns, "llll", rows)) if rows else "The method has no parameters."
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
+    return text.replace("*", "\\*").replace("_", "\\_").replace("<", "&lt;")
 
 
 def _source(cls: type[Model]) -> str:

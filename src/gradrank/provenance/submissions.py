@@ -13,7 +13,7 @@ A submission can be checked without training: its scores must give its values.
 
 import shutil
 from collections.abc import Iterator, Mapping
-from importlib import import_module
+from inspect import getfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -128,7 +128,7 @@ def _copy_model(spec: Mapping[str, Any], out: Path) -> None:
         raise GradrankError(
             f"{spec['model']}: its code has changed since {spec['dataset']} was trained. Fix: run Snakemake again"
         )
-    path = Path(import_module(cls.__module__).__file__ or "")
+    path = Path(getfile(cls))
     if path.name == "__init__.py":
         shutil.copytree(path.parent, out / "model", ignore=shutil.ignore_patterns("__pycache__"))
     else:
