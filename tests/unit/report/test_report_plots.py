@@ -71,7 +71,7 @@ def test_undefined_values_are_marked():
 
 def test_stored_tests_have_the_sign_of_their_pair(dataset):
     models = dataset.ranked()
-    stored = paired_tests(dataset, models)
+    stored = paired_tests(dataset.tables["pairwise"], models)
     assert set(stored) == {"ndcg@10", "map"}
     assert set(stored["ndcg@10"]) == {f"{i},{j}" for i, j in combinations(range(4), 2)}
     folds = np.repeat(np.arange(1, 6), [7, 8, 9, 10, 11])  # of made_results
