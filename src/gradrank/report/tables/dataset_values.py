@@ -152,14 +152,22 @@ class MeanRow(NamedTuple):
 
 
 class FoldRow(NamedTuple):
-    """The source object of one row of the table folds. mean: mean over the fold's `queries` test queries."""
+    """The source object of one row of the table folds.
+
+    values: the per-query values of all folds. mean: mean over the fold's `queries` test queries.
+    """
 
     convention: str
     model: str
     metric: str
+    values: QueryValues
     fold: int
     mean: float
     queries: int
+
+    @property
+    def half_width(self) -> float:
+        return self.values.of_fold(self.fold).half_width(self.metric)
 
 
 class PublishedRow(NamedTuple):
@@ -197,7 +205,7 @@ def fold_means(dataset: DatasetValues) -> Iterator[FoldRow]:
     """Yield one row per fold for every row of `metric_means`."""
     for row in metric_means(dataset):
         for fold, (mean, queries) in row.values.fold_means(row.metric).items():
-            yield FoldRow(row.convention, row.model, row.metric, fold, mean, queries)
+            yield FoldRow(row.convention, row.model, row.metric, row.values, fold, mean, queries)
 
 
 def recall_curve(dataset: DatasetValues) -> Iterator[MeanRow]:
