@@ -39,8 +39,8 @@ for start in range(0, len(features), 1 << 14):
 """
 NOTES = (
     "The largest size has {rate:,.0f} rows/s including the start of the process. A further row takes {own:.2f} us.",
-    "In a profile of a warm process, a row takes 0.6 us to read, 0.3 us to turn columns into rows, 0.6 us for the net and 0.4 us to "
-    "write its score. Reading is limited by pyarrow, which is used because it reports damaged files.",
+    "In a profile of a warm process, a row takes 0.6 us to read, 0.3 us to turn columns into rows, 0.6 us for the net "
+    "and 0.4 us to write its score. Reading is limited by pyarrow, which is used because it reports damaged files.",
 )
 
 
