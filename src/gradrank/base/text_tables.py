@@ -20,6 +20,8 @@ SPECIAL = {
     **{"<": "$<$", ">": "$>$", "≥": "$\\geq$", "≤": "$\\leq$", "±": "$\\pm$", "×": "$\\times$", MINUS: "$-$"},
     **{NONE: "--", "…": "\\dots{}", "▲": "$\\uparrow$", "▼": "$\\downarrow$"},
 }
+ESCAPED = str.maketrans(SPECIAL)
+TYPEWRITER = re.compile(r"`([^`]*)`")
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -91,8 +93,7 @@ def html_table(grid: Grid, caption: str) -> str:
 
 def latex_escape(text: str) -> str:
     """Return text with LaTeX's special characters escaped. Text in backquotes is set in typewriter type."""
-    plain = "".join(SPECIAL.get(sign, sign) for sign in text).strip()
-    return BOLD.sub(r"\\textbf{\1}", re.sub(r"`([^`]*)`", r"\\texttt{\1}", plain))
+    return BOLD.sub(r"\\textbf{\1}", TYPEWRITER.sub(r"\\texttt{\1}", text.translate(ESCAPED).strip()))
 
 
 def latex_document(tables: Iterable[str]) -> str:
@@ -117,7 +118,7 @@ def latex_table(grid: Grid, caption: str, label: str) -> str:
         parts = [*opening, *head, "\\endhead", "\\bottomrule", "\\endfoot", *lines, "\\end{longtable}}"]
         return "\n".join([f"{{{_longtable_size(grid)}", *parts])
     tabular = [f"\\begin{{tabular}}{{{grid.alignment}}}", *head, *lines, "\\bottomrule", "\\end{tabular}"]
-    if _width(grid, 1) > TEXT_WIDTH:
+    if _table_width(_column_widths(grid), 1) > TEXT_WIDTH:
         tabular = ["\\resizebox{\\linewidth}{!}{%", *tabular[:-1], f"{tabular[-1]}}}"]
     return "\n".join(["\\begin{table}", "\\centering", *named, *tabular, "\\end{table}"])
 
@@ -146,15 +147,21 @@ def _latex_head(grid: Grid) -> list[str]:
 def _longtable_size(grid: Grid) -> str:
     """Return the LaTeX command of the largest font in which the table fits; the smallest if it fits in none."""
     sizes = {"\\small": 0.9, "\\footnotesize": 0.8, "\\scriptsize": 0.7}
-    fitting = (size for size, scale in sizes.items() if _width(grid, scale) <= TEXT_WIDTH)
+    widths = _column_widths(grid)
+    fitting = (size for size, scale in sizes.items() if _table_width(widths, scale) <= TEXT_WIDTH)
     return next(fitting, "\\tiny\\setlength{\\tabcolsep}{3pt}")
 
 
-def _width(grid: Grid, scale: float) -> float:
-    """Return the estimated width of a table in points. scale: size of the font, relative to 10pt."""
+def _column_widths(grid: Grid) -> list[float]:
+    """Return the estimated width of each column in points, at 10pt."""
 
     def width(cell: str) -> float:
-        return sum(CAPITAL if sign.isupper() or sign == "@" else SIGN for sign in cell if sign not in "*`")
+        capitals = sum(map(str.isupper, cell)) + cell.count("@")
+        return CAPITAL * capitals + SIGN * (len(cell) - capitals - cell.count("*") - cell.count("`"))
 
-    columns = zip(grid.head, *grid.lines, strict=True)
-    return sum(scale * max(map(width, column)) + 2 * SPACE for column in columns)
+    return [max(map(width, set(column))) for column in zip(grid.head, *grid.lines, strict=True)]
+
+
+def _table_width(widths: Iterable[float], scale: float) -> float:
+    """Return the width of a table in points. widths: of the columns, at 10pt. scale: size of the font over 10pt."""
+    return sum(scale * width + 2 * SPACE for width in widths)

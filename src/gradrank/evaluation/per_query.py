@@ -14,6 +14,7 @@ sample of queries within folds and the sample of seeds (`gradrank.evaluation.var
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,12 +78,20 @@ class QueryValues:
 
         The keys are fold numbers. Folds without values are left out.
         """
-        values, means = self.values[metric], {}
-        for fold in np.unique(self.folds):
-            fold_values = values[(self.folds == fold) & ~np.isnan(values)]
-            if len(fold_values):
-                means[int(fold)] = float(np.mean(fold_values, dtype=np.float64)), len(fold_values)
-        return means
+        return self._fold_means[metric]
+
+    @cached_property
+    def _fold_means(self) -> dict[str, dict[int, tuple[float, int]]]:
+        """The result of `fold_means` for each metric."""
+        queries = {int(fold): np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)}
+        found: dict[str, dict[int, tuple[float, int]]] = {metric: {} for metric in self.values}
+        for metric, values in self.values.items():
+            for fold, of_fold in queries.items():
+                defined = values[of_fold]
+                defined = defined[~np.isnan(defined)]
+                if len(defined):
+                    found[metric][fold] = float(np.mean(defined, dtype=np.float64)), len(defined)
+        return found
 
     def of_fold(self, fold: int) -> "QueryValues":
         """Return the values of one fold's queries."""
@@ -157,11 +166,13 @@ def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
 
     rows: columns `fold`, `qid`, one per metric, and optionally `seed` and `query`.
     """
-    rows = rows.sort("fold", maintain_order=True)
+    import polars as pl
+
+    rows = rows.sort("fold", maintain_order=True).with_columns(pl.col(*metrics).fill_null(np.nan))
     ordered = [rows]
     if SEED in rows.columns:
         ordered = rows.sort(SEED, maintain_order=True).partition_by(SEED, maintain_order=True)
-    values = [{metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics} for table in ordered]
+    values = [{metric: table[metric].to_numpy() for metric in metrics} for table in ordered]
     is_text = QUERY in rows.columns and not rows[QUERY].null_count()
     ids = ordered[0][QUERY if is_text else "qid"]
     return mean_over_seeds(ordered[0]["fold"].to_numpy(), ids.to_numpy(), values)
@@ -191,7 +202,7 @@ def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str
     import polars as pl
 
     # All tables get the same columns, because a diagonal concatenation of so many crashes on an emulated processor.
-    rows = pl.concat(_labelled(map(dataset.method, models))).filter(convention=convention)
+    rows = pl.concat(_labelled(map(dataset.method, models), COMPACT)).filter(convention=convention)
     keys = [name for name in KEYS if name in rows.columns]
     values = [
         pl.Series(name, np.round(rows[name].to_numpy(), DECIMALS), pl.Float32) for name in COMPACT if name in rows
@@ -221,11 +232,17 @@ def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
     return pl.concat(_labelled(methods), how="diagonal")
 
 
-def _labelled(methods: Iterable[MethodFolder]) -> "list[pl.DataFrame]":
+def _labelled(methods: Iterable[MethodFolder], metrics: Sequence[str] | None = None) -> "list[pl.DataFrame]":
+    """Return a table per method. metrics: the metrics to read, if they were measured; None for all metrics."""
     import polars as pl
+    import polars.selectors as cs
 
+    columns = cs.all() if metrics is None else cs.by_name(*KEYS, *metrics, require_all=False)
     tables = [
-        label_test_queries(pl.read_parquet(method.per_query_path), method.dataset, method.name) for method in methods
+        label_test_queries(
+            pl.scan_parquet(method.per_query_path).select(columns).collect(), method.dataset, method.name
+        )
+        for method in methods
     ]
     has_seeds = any(SEED in table.columns for table in tables)
     return [_with_seed(table) for table in tables] if has_seeds else tables

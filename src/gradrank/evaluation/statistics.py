@@ -13,19 +13,20 @@ values are first averaged over its folds (`once_per_query`), so that the tests a
 over folds does not change.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.evaluation.fold_weights import once_per_query
+from gradrank.evaluation.significance.paired_p_values import signed_rank_p_values, student_p_values
 
 RESAMPLES = 2000
+CONFIDENCE = 0.95
 BOOTSTRAP_SEED = 0
 LEVEL = 0.05  # significance level of corrected p values
-EXACT = 50  # largest number of queries for which Wilcoxon's p value is exact
 
 
 class Interval(NamedTuple):
@@ -88,15 +89,7 @@ def paired_t(a: np.ndarray, b: np.ndarray) -> float:
 
     p is 1 if a and b are equal on every query, and nan for fewer than two queries.
     """
-    from scipy.stats import ttest_1samp
-
-    gaps = differences(a, b)
-    if len(gaps) < 2:
-        return np.nan
-    if np.all(gaps == gaps[0]):  # if so, t is 0/0 or infinite
-        return 1.0 if gaps[0] == 0 else 0.0
-    result = ttest_1samp(gaps, 0.0)
-    return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
+    return float(student_p_values(differences(a, b)[None])[0])
 
 
 def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
@@ -106,36 +99,7 @@ def wilcoxon(a: np.ndarray, b: np.ndarray) -> float:
     queries are left and their absolute differences are distinct. Otherwise, it is computed by the normal approximation
     with a correction for ties.
     """
-    from scipy.stats import wilcoxon as signed_rank
-
-    gaps = differences(a, b)
-    gaps = gaps[gaps != 0]
-    if not len(gaps):
-        return 1.0
-    exact = len(gaps) <= EXACT and len(np.unique(np.abs(gaps))) == len(gaps)
-    result = signed_rank(gaps, method="exact" if exact else "asymptotic")
-    return float(result.pvalue)  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
-
-
-def wilcoxon_of_pairs(values: np.ndarray) -> list[float]:
-    """Return the p values of `wilcoxon` for all pairs of columns, in the order of `itertools.combinations`.
-
-    values: (q, m) values without nan. The pairs of one column are tested in one call of SciPy, which takes a fifth of
-    the time of one call per pair.
-    """
-    from scipy.stats import wilcoxon as signed_rank
-
-    p_values: list[float] = []
-    for i in range(values.shape[1] - 1):
-        others = values[:, i + 1 :]
-        gaps = np.round(values[:, [i]].astype(np.float64) - others, 12)
-        is_large = np.count_nonzero(gaps, axis=0) > EXACT
-        p = np.empty(len(is_large))
-        p[~is_large] = [wilcoxon(values[:, i], other) for other in others.T[~is_large]]
-        if is_large.any():
-            p[is_large] = signed_rank(gaps[:, is_large], axis=0, method="asymptotic").pvalue  # pyright: ignore[reportAttributeAccessIssue] - SciPy adds it at run time
-        p_values += p.tolist()
-    return p_values
+    return float(signed_rank_p_values(differences(a, b)[None])[0])
 
 
 def effect_size(a: np.ndarray, b: np.ndarray) -> float:
@@ -197,8 +161,8 @@ def _gaps(a: np.ndarray, b: np.ndarray, folds: np.ndarray, queries: np.ndarray |
 def _mean_of_gaps(gaps: np.ndarray, weights: np.ndarray, seed: int) -> Interval:
     if not len(gaps):
         return Interval(np.nan, np.nan, np.nan)
-    low, high = _percentiles(_resampled_means(gaps[:, None], weights, seed)[:, 0], 0.95)
-    return Interval(_weighted_mean(gaps, weights), low, high)
+    low, high = _bounds(_resampled_means(gaps[:, None], weights, seed))[:, 0].tolist()
+    return Interval(float(np.sum(weights * gaps) / np.sum(weights)), low, high)
 
 
 def paired_test(
@@ -251,23 +215,45 @@ def compare_all(
     named = None if queries is None else queries[is_complete]
     values, weights = once_per_query(values, np.asarray(folds)[is_complete], named)
     means = _resampled_means(values, weights, seed)
+    fixed = None if baseline is None else names.index(baseline)
     rows = []
-    if baseline is None:
-        pairs, tests = list(combinations(range(len(names)), 2)), wilcoxon_of_pairs(values)
-    else:
-        fixed = names.index(baseline)
-        pairs = [(i, fixed) for i in range(len(names)) if i != fixed]
-        tests = [wilcoxon(values[:, i], values[:, fixed]) for i, _ in pairs]
-    for (i, j), p in zip(pairs, tests, strict=True):
-        a, b = values[:, i], values[:, j]
-        low, high = _percentiles(means[:, i] - means[:, j], 0.95)
-        gap = _weighted_mean(differences(a, b), weights)
-        test = PairedTest(len(values), gap, low, high, *win_tie_loss(a, b), paired_t(a, b), p)
-        rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
+    for first, second in _pairs(len(names), fixed):
+        for i, j, test in zip(first, second, _tests(values, weights, means, first, second), strict=True):
+            rows.append({"model_a": names[i], "model_b": names[j]} | test._asdict())
     for test in ("t", "wilcoxon"):
         for row, p in zip(rows, holm([row[test] for row in rows]), strict=True):
             row[f"{test}_holm"] = float(p)
     return rows
+
+
+def _pairs(count: int, baseline: int | None) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the numbers of the first methods and of the second methods of some pairs, at most `count` pairs at a time.
+
+    baseline: the second method of all pairs. If None, all pairs are yielded.
+    """
+    if baseline is not None:
+        first = [i for i in range(count) if i != baseline]
+        yield first, [baseline] * len(first)
+        return
+    for i in range(count - 1):
+        yield [i] * (count - 1 - i), list(range(i + 1, count))
+
+
+def _tests(
+    values: np.ndarray, weights: np.ndarray, means: np.ndarray, first: list[int], second: list[int]
+) -> list[PairedTest]:
+    """Return the tests of pairs of columns. means: the resampled means of all columns."""
+    gaps = np.round(np.ascontiguousarray((values[:, first] - values[:, second]).T), 12)
+    low, high = _bounds(means[:, first] - means[:, second])
+    columns = (
+        np.sum(weights * gaps, axis=1) / np.sum(weights),
+        low,
+        high,
+        *(np.count_nonzero(of_sign, axis=1) for of_sign in (gaps > 0, gaps == 0, gaps < 0)),
+        student_p_values(gaps),
+        signed_rank_p_values(gaps),
+    )
+    return [PairedTest(len(values), *row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 class Ranks(NamedTuple):
@@ -345,10 +331,6 @@ def _once(
     return once_per_query(values, folds[is_complete], queries[is_complete])[0]
 
 
-def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
-    return float(np.sum(weights * values) / np.sum(weights)) if len(values) else np.nan
-
-
 def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.ndarray:
     """Return the (RESAMPLES, m) weighted means of the (q, m) values over bootstrap samples.
 
@@ -359,10 +341,20 @@ def _resampled_means(values: np.ndarray, weights: np.ndarray, seed: int) -> np.n
     means = np.empty((RESAMPLES, values.shape[1]))
     for mean in means:
         drawn = draw.integers(queries, size=queries)
-        mean[:] = weighted[drawn].sum(axis=0) / weights[drawn].sum()
+        _sum_rows(weighted, drawn, mean)
+        mean /= weights[drawn].sum()
     return means
 
 
-def _percentiles(means: np.ndarray, confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+@compiled("f8[:,:], i8[:], f8[:] out")
+def _sum_rows(values, rows, total):
+    """Write the sum of some rows of the (q, m) values into the (m,) array `total`, without a copy of the rows."""
+    total[:] = 0.0
+    for row in rows:
+        for k in range(len(total)):
+            total[k] += values[row, k]
+
+
+def _bounds(means: np.ndarray) -> np.ndarray:
+    """Return the (2, m) bounds of the 95% percentile intervals. means: (RESAMPLES, m)."""
+    return np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)

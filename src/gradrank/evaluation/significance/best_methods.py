@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradrank.base.compiled import compiled
 from gradrank.evaluation.fold_weights import once_per_query
 from gradrank.evaluation.significance.power import POWER
 from gradrank.evaluation.statistics import LEVEL, complete_values
@@ -63,7 +64,7 @@ def candidates(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: 
     differences matter. freedom: degrees of freedom of this matrix, or infinity if it is known. seed: seed of the DRAWS
     draws.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     errors = _errors(covariance)
     order, largest = _elimination(means, errors)
@@ -71,17 +72,28 @@ def candidates(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: 
     noise = draw.multivariate_normal(np.zeros(len(means)), covariance, DRAWS, check_valid="ignore", method="eigh")
     if np.isfinite(freedom):
         noise /= np.sqrt(draw.chisquare(freedom, DRAWS) / freedom)[:, None]
+    noise = np.ascontiguousarray(noise.T[order])  # (m, DRAWS)
     p, drawn = np.ones(len(means)), np.zeros(DRAWS)
     for i in range(len(means) - 2, -1, -1):  # sets of growing size; the largest t of each contains that of the last
-        method, others = order[i], order[i + 1 :]
-        t = np.abs(noise[:, others] - noise[:, [method]]) / errors[method, others]
-        drawn = np.maximum(drawn, t.max(axis=1))
-        p[method] = (1 + np.sum(drawn >= largest[i])) / (1 + DRAWS)
+        _raise_to_largest(noise[i:], errors[order[i], order[i + 1 :]], drawn)
+        p[order[i]] = (1 + np.sum(drawn >= largest[i])) / (1 + DRAWS)
     p[order] = np.maximum.accumulate(p[order])
     best = int(np.argmax(means))
-    detectable = (np.quantile(drawn, 1 - LEVEL) + student.ppf(POWER, freedom)) * errors[:, best]
+    detectable = (np.quantile(drawn, 1 - LEVEL) + stdtrit(freedom, POWER)) * errors[:, best]
     detectable[best] = np.nan
     return [Candidate(float(own), float(difference)) for own, difference in zip(p, detectable, strict=True)]
+
+
+@compiled("f8[:,:], f8[:], f8[:] out")
+def _raise_to_largest(noise, errors, drawn):
+    """Raise the (d,) values to the largest |t| of the first of (k, d) noises against the others.
+
+    errors: (k-1,) standard errors of the differences.
+    """
+    for k in range(len(errors)):
+        for d in range(len(drawn)):
+            t = abs(noise[k + 1, d] - noise[0, d]) / errors[k]
+            drawn[d] = t if t > drawn[d] else drawn[d]
 
 
 def covariance_of_errors(errors: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The difference that a comparison could have detected."""
 
 import math
+from functools import cache
 
 from gradrank.evaluation.statistics import LEVEL
 
@@ -15,8 +16,14 @@ def detectable_difference(error: float, queries: float, comparisons: int = 1) ->
     the difference. queries: number of queries. Holm's correction detects somewhat smaller differences than Bonferroni's
     if other differences are significant. The result is nan for fewer than two queries.
     """
-    from scipy.stats import t
+    return error * _errors_needed(queries, comparisons)
+
+
+@cache
+def _errors_needed(queries: float, comparisons: int) -> float:
+    """Return t_a + t_p: the number of standard errors that a difference needs."""
+    from scipy.special import stdtrit
 
     if queries < 2:
         return math.nan
-    return error * float(t.isf(LEVEL / 2 / comparisons, queries - 1) + t.ppf(POWER, queries - 1))
+    return float(stdtrit(queries - 1, POWER) - stdtrit(queries - 1, LEVEL / 2 / comparisons))

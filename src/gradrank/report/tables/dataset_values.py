@@ -113,17 +113,12 @@ def headline_metric(metrics: Iterable[str]) -> str:
 
 
 class MeanRow(NamedTuple):
-    """The source object of one row of the tables main, folds and pr_curve.
-
-    values: the per-query values of all folds; in the table folds, those of the fold with number `fold`. best: see
-    `DatasetValues.best`.
-    """
+    """The source object of one row of the tables main and pr_curve. best: see `DatasetValues.best`."""
 
     convention: str
     model: str
     metric: str
     values: QueryValues
-    fold: int = 0
     best: Candidate | None = None
 
     @property
@@ -154,6 +149,25 @@ class MeanRow(NamedTuple):
     @property
     def seed_deviation(self) -> float:
         return self.values.spread(self.metric)
+
+
+class FoldRow(NamedTuple):
+    """The source object of one row of the table folds.
+
+    values: the per-query values of all folds. mean: mean over the fold's `queries` test queries.
+    """
+
+    convention: str
+    model: str
+    metric: str
+    values: QueryValues
+    fold: int
+    mean: float
+    queries: int
+
+    @property
+    def half_width(self) -> float:
+        return self.values.of_fold(self.fold).half_width(self.metric)
 
 
 class PublishedRow(NamedTuple):
@@ -187,11 +201,11 @@ def _every_mean(dataset: DatasetValues) -> Iterator[MeanRow]:
             yield MeanRow(convention, model, metric, values)
 
 
-def fold_means(dataset: DatasetValues) -> Iterator[MeanRow]:
+def fold_means(dataset: DatasetValues) -> Iterator[FoldRow]:
     """Yield one row per fold for every row of `metric_means`."""
     for row in metric_means(dataset):
-        for fold in row.values.fold_means(row.metric):
-            yield row._replace(fold=fold, values=row.values.of_fold(fold))
+        for fold, (mean, queries) in row.values.fold_means(row.metric).items():
+            yield FoldRow(row.convention, row.model, row.metric, row.values, fold, mean, queries)
 
 
 def recall_curve(dataset: DatasetValues) -> Iterator[MeanRow]:

@@ -9,6 +9,8 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.table import Table, cells_of
 from gradrank.report.tables.verdicts import MARKS
 
+NO_MARKS = str.maketrans("", "", "".join(MARKS.values()))
+
 
 def latex(table: Table, owner: str = "") -> dict[str, str]:
     """Return a dict from part to LaTeX text. The key is empty if the table has no parts.
@@ -31,4 +33,4 @@ def latex(table: Table, owner: str = "") -> dict[str, str]:
 
 def _plain(text: str) -> str:
     """Return text without marks of verdicts, because a word after each mark states the same verdict."""
-    return "".join(sign for sign in text if sign not in MARKS.values())
+    return text.translate(NO_MARKS)

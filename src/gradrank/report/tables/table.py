@@ -121,11 +121,11 @@ class Table:
 
     def cells(self, minus: str = "-") -> list[list[str]]:
         """Return the rows as text. minus: the sign of negative numbers."""
-        forms = [column.form for column in self.columns]
-        return [
-            [format_value(value, form, minus) for value, form in zip(row, forms, strict=True)]
-            for row in self.frame.iter_rows()
-        ]
+        texts = (
+            [format_value(value, column.form, minus) for value in self.frame[column.key].to_list()]
+            for column in self.columns
+        )
+        return list(map(list, zip(*texts, strict=True)))
 
     def printed_rows(self, minus: str = "-") -> list[PrintedRow]:
         """Return every row as values and as texts. minus: the sign of negative numbers."""

@@ -79,7 +79,8 @@ def _pairs(scores, labels, offsets, ranked, share, kind, sigma, mu, cutoff):
                     continue
                 o = sigma * (scores[i] - scores[j])  # >= 0, because i ranks above j
                 e = np.exp(-o)
-                cost += (forward * np.log1p(e) + back * (o + np.log1p(e))) / np.log(2.0)
+                log = np.log1p(e)
+                cost += (forward * log + back * (o + log)) / np.log(2.0)
                 slope = sigma * (back - forward * e) / ((1.0 + e) * np.log(2.0))
                 gradient[i] += slope
                 gradient[j] -= slope

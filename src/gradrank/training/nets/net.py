@@ -153,11 +153,16 @@ def squared_deviations(features, mean):
     return out
 
 
-def standardised(features: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """Return (x - mean) / scale for (n, d) features x, as (n, d) float32."""
+@compiled("f4[:,:], f8[:], f8[:]")
+def standardised(features, mean, scale):
+    """Return (x - mean) / scale for (n, d) float32 features x, as (n, d) float32.
+
+    The difference and the quotient are computed in float64. mean, scale: (d,).
+    """
     out = np.empty(features.shape, np.float32)
-    for rows in _blocks(len(features)):
-        out[rows] = (features[rows] - mean) / scale
+    for i in range(len(features)):
+        for j in range(len(mean)):
+            out[i, j] = (features[i, j] - mean[j]) / scale[j]
     return out
 
 
