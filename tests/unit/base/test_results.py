@@ -47,19 +47,23 @@ def test_every_output_of_the_rules_is_named_in_results():
     results = Results()
     dataset = results.dataset("{dataset}")
     study = results.study("{study}")
+    contest = Contest(results.study("{contest}").folder)
     folders = [
         results,
         dataset,
         dataset.method("{model}"),
         FoldFolder(dataset.method("{model}").folder / "fold{fold}"),
         study,
-        Contest(results.study("{contest}").folder),
+        contest,
     ]
     named = set().union(*map(paths_of, folders)) | {str(results.report_path.with_suffix(""))}
     written = outputs()
     assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
     shown = {f"results/{scope}/{name}" for scope in ("{dataset}", "studies/{study}") for name in OWN_REPORT}
-    assert written - named - {str(study.job_path("{job}"))} == shown
+    of_a_method = ("{dataset}", "{method}")
+    parts = {contest.divisions_path(*of_a_method)}
+    parts |= {path(*of_a_method, "{tuner}") for path in (contest.trials_path, contest.values_path)}
+    assert written - named - {str(study.job_path("{job}"))} - set(map(str, parts)) == shown
 
 
 def test_a_data_set_with_the_name_of_a_folder_of_results_is_refused():

@@ -13,7 +13,6 @@ from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.estimator.inputs import held_out_queries
 from gradrank.evaluation.import_scores import import_scores
-from gradrank.tuning.folders import TunedFold
 from gradrank.tuning.trials import Plan, tune
 
 
@@ -77,7 +76,7 @@ def test_overlapping_parts_count_each_query_once(tmp_path):
     assert (meta["queries"], meta["rows"], meta["labels"]) == (5, 10, {"0": 5, "1": 5})
     assert meta["tests_overlap"]
     with pytest.raises(GradrankError, match="contest needs folds with different test queries"):
-        tune("single_feature", tmp_path / "out", 1, Plan(1), 1, TunedFold(tmp_path / "tuned"))
+        tune("single_feature", tmp_path / "out", Plan(1), 1, tmp_path / "trials.parquet")
     assert next(row["count"] for row in meta["roles"] if row["role"] == "label") == 10
     assert sorted(qids(tmp_path, 2, "train") + qids(tmp_path, 2, "vali")) == [1, 2, 4]
     (tmp_path / "scores.txt").write_text("1\n" * 10)

@@ -4,13 +4,14 @@ from itertools import product
 
 import numpy as np
 
-from gradrank.models.arsm.expected_measure import by_level, expected_value, measure_of
+from gradrank.evaluation.metrics import compute
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.estimators import estimates
 from gradrank.studies.common.study import PageSection
 
 GRADES = np.array([2, 1, 0, 0, 1], np.int32)
 LEVELS = 3
+MEASURE = f"ndcg@{len(GRADES)}"  # NDCG@10 for a list of this length, as `arsm` uses it
 DRAWS = 20_000
 STEP = 1.0
 SEED = 0
@@ -83,10 +84,13 @@ def exact_gradient(phi: np.ndarray) -> np.ndarray:
 
 
 def _enumerated(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (C^n, n) probabilities of the levels of every assignment, and the (C^n,) losses."""
+    """Return the (C^n, n) probabilities of the levels of every assignment, and the (C^n,) losses.
+
+    The losses are expectations over the orders of documents with the same level.
+    """
     n, C = phi.shape
-    measure = measure_of("ndcg@10", GRADES, np.array([0, n]))
     p = np.exp(phi) / np.exp(phi).sum(axis=1, keepdims=True)
     levels = np.array(list(product(range(C), repeat=n)))
-    losses = [-measure.scale[0] * expected_value(*by_level(z, measure.gain, C), measure) for z in levels]
-    return p[np.arange(n), levels], np.array(losses)
+    offsets = np.arange(0, levels.size + 1, n)
+    values = compute([MEASURE], levels.ravel(), np.tile(GRADES, len(levels)), offsets, "letor4_expected")
+    return p[np.arange(n), levels], -values[MEASURE]

@@ -19,8 +19,8 @@ PUBLICATION = (
     "experimental results. EMNLP 2019."
 )
 
-Count = Annotated[int, Field(ge=1, le=100)]
-Trials = Annotated[int, Field(ge=1, le=10_000)]
+Count = Annotated[int, Field(strict=True, ge=1, le=100)]
+Trials = Annotated[int, Field(strict=True, ge=1, le=10_000)]
 
 
 class Budget(BaseModel):
@@ -43,7 +43,7 @@ class Divisions(BaseModel):
 
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
-    count: Annotated[int, Field(ge=2, le=100)] = 10
+    count: Annotated[int, Field(strict=True, ge=2, le=100)] = 10
 
 
 class Settings(StudySettings):
