@@ -15,6 +15,7 @@ HEAD = """# Performance: how long a user waits
 This page says how long the slow steps take, how the time grows, and what limits it. To measure on your machine, and
 to write this page again:
 
+<!-- not run: minutes of training and packages of other projects -->
 ```sh
 .venv/bin/python benchmarks/summary_of_methods.py      # and the other scripts that the tables name
 .venv/bin/python benchmarks/performance_page.py
