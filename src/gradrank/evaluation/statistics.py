@@ -21,7 +21,7 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.evaluation.fold_weights import once_per_query
-from gradrank.evaluation.significance.paired_p_values import signed_rank_p_values, student_p_values
+from gradrank.evaluation.paired_p_values import signed_rank_p_values, student_p_values
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95

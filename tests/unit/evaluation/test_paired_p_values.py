@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
 from scipy.stats import wilcoxon as scipy_wilcoxon
 
-from gradrank.evaluation.significance.paired_p_values import EXACT, signed_rank_p_values, student_p_values
+from gradrank.evaluation.paired_p_values import EXACT, signed_rank_p_values, student_p_values
 from gradrank.evaluation.statistics import compare_all
 
 CLOSE = 2e-16

@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp, ttest_rel
 from gradrank.base.errors import GradrankError
 from gradrank.evaluation.rankings.comparison import compare
 from gradrank.evaluation.rankings.evaluation import evaluate
-from gradrank.evaluation.resampling_tests import bootstrap_test, randomisation_test
+from gradrank.evaluation.significance.resampling_tests import bootstrap_test, randomisation_test
 from gradrank.evaluation.statistics import holm, mean_interval, wilcoxon
 
 DRAW = np.random.default_rng(0)

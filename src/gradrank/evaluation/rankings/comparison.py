@@ -17,7 +17,7 @@ from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.evaluation import values_per_query
 from gradrank.evaluation.rankings.inputs import Judged, judged
 from gradrank.evaluation.rankings.result import Result, Section, section
-from gradrank.evaluation.resampling_tests import bootstrap_test, randomisation_test
+from gradrank.evaluation.significance.resampling_tests import bootstrap_test, randomisation_test
 from gradrank.evaluation.statistics import (
     LEVEL,
     differences,
