@@ -143,7 +143,7 @@ def recorded_code(parts: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def contest_digest(contest: Contest, dataset: str, method: str) -> str:
-    """Return the digest of the files of test values of a method; empty if there are none."""
+    """Return the digest of the files with a method's test values, or an empty string if there is no file."""
     paths = contest.values_paths(dataset, method)
     return short_digest([sha256(path) for path in paths]) if paths else ""
 
