@@ -1,6 +1,6 @@
 """Paired tests that compare two methods on the same queries, as rows of a table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gradrank.base.numbers import number
@@ -21,6 +21,7 @@ COLUMNS = (
     Column("wilcoxon", "p (Wilcoxon)", P),
     Column("wilcoxon_holm", "p (Holm)", P),
 )
+PAIR_COLUMNS = (Column("dataset", "data set"), Column("pair", "methods"), Column("metric"), *COLUMNS)
 NOTE = (
     "Difference of the means over folds, first minus second, with its bootstrap interval over test queries; the "
     "number of queries won, tied and lost; two-sided p values over queries, the last one corrected by Holm for the "
@@ -56,6 +57,29 @@ def paired_tests(questions: Sequence[Question]) -> list[Row]:
     for row, p in zip(rows, holm([row["wilcoxon"] for row in rows]), strict=True):
         row["wilcoxon_holm"] = float(p)
     return rows
+
+
+def pair_tests(
+    measured: Mapping[tuple[str, str], QueryValues], pairs: Iterable[tuple[str, str]], metrics: Sequence[str]
+) -> list[Row]:
+    """Return one row of `paired_tests` per data set, pair of methods and metric, for a table with PAIR_COLUMNS.
+
+    measured: values per query by data set and method.
+    """
+    pairs = tuple(pairs)
+    return paired_tests(
+        [
+            Question(
+                {"dataset": dataset, "pair": f"{first} − {second}"},
+                metric,
+                measured[dataset, first],
+                measured[dataset, second],
+            )
+            for dataset in dict.fromkeys(dataset for dataset, _ in measured)
+            for first, second in pairs
+            for metric in metrics
+        ]
+    )
 
 
 def describe_significant(rows: Sequence[Row], *keys: str) -> str:

@@ -4,7 +4,7 @@ from itertools import combinations
 
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.lambda_methods.pair_errors import CONVENTION
 
@@ -20,21 +20,8 @@ def accuracy(inputs: Inputs) -> PageSection:
         for model in METHODS
     }
     rows = [{"dataset": dataset, "method": model, "values": values} for (dataset, model), values in measured.items()]
-    tests = paired_tests(
-        [
-            Question(
-                {"dataset": dataset, "methods": f"{first} − {second}"},
-                metric,
-                measured[dataset, first],
-                measured[dataset, second],
-            )
-            for dataset in inputs.datasets
-            for first, second in combinations(METHODS, 2)
-            for metric in METRICS
-        ]
-    )
+    tests = pair_tests(measured, combinations(METHODS, 2), METRICS)
     heads = [Column("dataset", "data set"), Column("method")]
-    pairs = [Column("dataset", "data set"), Column("methods"), Column("metric")]
     return PageSection(
         "accuracy",
         "Accuracy on pairs",
@@ -42,10 +29,10 @@ def accuracy(inputs: Inputs) -> PageSection:
             "The accuracy of a method is the share of the pairs of documents of one query with different grades that "
             "are in the right order. RankNet's cost is a smooth form of the errors on pairs, while LambdaRank and "
             "LambdaMART weigh a pair by the change of NDCG.",
-            f"Query by query, {describe_significant(tests, 'dataset', 'methods')}",
+            f"Query by query, {describe_significant(tests, 'dataset', 'pair')}",
         ],
         [
             Table("accuracy", "Means over folds", [*heads, *mean_columns(METRICS)], rows),
-            Table("accuracy_tests", "Every two methods", [*pairs, *COLUMNS], tests, NOTE),
+            Table("accuracy_tests", "Every two methods", PAIR_COLUMNS, tests, NOTE),
         ],
     )

@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.evaluation.per_query import QueryValues
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.term_report.experiments import CONVENTION, METRICS
 
@@ -31,23 +31,9 @@ def more_forms(inputs: Inputs) -> PageSection:
         measured |= {(job["dataset"], form): values_of_folds(folds) for form, folds in job["forms"].items()}
         for _, model in NEAREST:
             measured[job["dataset"], model] = inputs.measure(job["dataset"], model, METRICS, CONVENTION)
-    datasets = list(dict.fromkeys(dataset for dataset, _ in measured))
     rows = [{"dataset": dataset, "method": model, "values": values} for (dataset, model), values in measured.items()]
-    tests = paired_tests(
-        [
-            Question(
-                {"dataset": dataset, "pair": f"{first} − {second}"},
-                metric,
-                measured[dataset, first],
-                measured[dataset, second],
-            )
-            for dataset in datasets
-            for first, second in (*WEIGHTED, *NEAREST)
-            for metric in METRICS
-        ]
-    )
+    tests = pair_tests(measured, (*WEIGHTED, *NEAREST), METRICS)
     heads = [Column("dataset", "data set"), Column("method")]
-    pairs = [Column("dataset", "data set"), Column("pair", "methods"), Column("metric")]
     return PageSection(
         "more_forms",
         "Two more forms of RankSVM",
@@ -61,13 +47,7 @@ def more_forms(inputs: Inputs) -> PageSection:
         ],
         [
             Table("more_forms", "Means over folds of the further forms", [*heads, *mean_columns(METRICS)], rows),
-            Table(
-                "more_forms_tests",
-                "Further forms, weighted or next to the nearest form",
-                [*pairs, *COLUMNS],
-                tests,
-                NOTE,
-            ),
+            Table("more_forms_tests", "Further forms, weighted or next to the nearest form", PAIR_COLUMNS, tests, NOTE),
         ],
     )
 

@@ -6,7 +6,7 @@ from gradrank.evaluation.metrics import compute
 from gradrank.report.plots.chart import Series, line_chart
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 DOCUMENTS = 11  # number of documents of the query; one of them is relevant
@@ -71,20 +71,7 @@ def weights(inputs: Inputs) -> PageSection:
     }
     columns = [Column("dataset", "data set"), Column("method"), *mean_columns(METRICS)]
     rows = [{"dataset": dataset, "method": model, "values": values} for (dataset, model), values in measured.items()]
-    tests = paired_tests(
-        [
-            Question(
-                {"dataset": dataset, "pair": f"{weighted} − {plain}"},
-                metric,
-                measured[dataset, weighted],
-                measured[dataset, plain],
-            )
-            for dataset in inputs.datasets
-            for weighted, plain in PAIRS
-            for metric in METRICS
-        ]
-    )
-    heads = [Column("dataset", "data set"), Column("pair", "methods"), Column("metric", "metric")]
+    tests = pair_tests(measured, PAIRS, METRICS)
     return PageSection(
         "weights",
         "Do the weights help?",
@@ -95,6 +82,6 @@ def weights(inputs: Inputs) -> PageSection:
         ],
         [
             Table("weights", "Means over folds", columns, rows),
-            Table("weights_tests", "Weighted against plain", [*heads, *COLUMNS], tests, NOTE),
+            Table("weights_tests", "Weighted against plain", PAIR_COLUMNS, tests, NOTE),
         ],
     )
