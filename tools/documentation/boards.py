@@ -1,8 +1,9 @@
 """The tables of the leaderboard, from committed results: means, and paired differences between all methods.
 
 A board shows one data set under one convention and one protocol. The protocol `run` has one setting per method for all
-folds (results/<dataset>/summary.json and queries.parquet). The protocol `contest` tunes each method per fold
-(results/studies/contest/numbers.json).
+folds (results/<dataset>/summary.json and queries.parquet). It is shown under every convention that queries.parquet has.
+The protocol `contest` tunes each method per fold (results/studies/contest/numbers.json). It is shown under the primary
+convention of the data set.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +17,10 @@ from gradrank.base.results import Results
 from gradrank.base.stamps import read_stamp
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.model_families import OTHERS, year
-from gradrank.evaluation.per_query import read_compact
+from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact
 from gradrank.evaluation.primary import baseline_of, primary_convention
 from gradrank.evaluation.significance.decision import decide_row
-from gradrank.provenance.submissions import STAMP
+from gradrank.provenance.submissions import QUERIES, STAMP
 from gradrank.report.committed_results import committed_values, mean_rows
 from gradrank.report.plots.two_methods import paired_tests
 from gradrank.report.readme import JUDGED, contest_best, contest_differences
@@ -53,15 +54,17 @@ class Entry:
 class Board:
     """A table of the leaderboard, best method first.
 
-    metrics: the metrics of the columns. tests: see `paired_tests`; a further item is 1 if the first method of the pair
-    is better by the decision rule, -1 if it is worse, and 0 otherwise, with Holm's correction for all pairs. decisions:
-    the same number per metric and method for the difference from the baseline, with Holm's correction for the methods
-    only, because the baseline was chosen before the results. The outer keys are metrics.
+    is_primary: whether the convention is the primary one of the data set. metrics: the metrics of the columns. Under
+    other conventions, these are the metrics of queries.parquet. tests: see `paired_tests`; a further item is 1 if the
+    first method of the pair is better by the decision rule, -1 if it is worse, and 0 otherwise, with Holm's correction
+    for all pairs. decisions: the same number per metric and method for the difference from the baseline, with Holm's
+    correction for the methods only, because the baseline was chosen before the results. The outer keys are metrics.
     """
 
     dataset: str
     title: str
     convention: str
+    is_primary: bool
     protocol: str
     baseline: str
     metrics: Sequence[str]
@@ -70,8 +73,13 @@ class Board:
     decisions: Mapping[str, Mapping[str, int]]
 
     @property
+    def page(self) -> str:
+        """The page of the data set under the convention, which is that of the data set if it is the primary one."""
+        return self.dataset if self.is_primary else f"{self.dataset}-{self.convention}"
+
+    @property
     def id(self) -> str:
-        return f"{self.dataset}-{self.protocol}"
+        return f"{self.page}-{self.protocol}"
 
     @property
     def headline(self) -> str:
@@ -115,25 +123,56 @@ def boards(folder: Path, params: Mapping[str, Any], submissions: Sequence[Submis
     numbers = read_json(contest) if contest.is_file() else {}
     names = [dataset.name for dataset in root.datasets() if dataset.summarised]
     for name in sorted(names, key=lambda name: (_is_artificial(name), name not in ("mq2007", "ohsumed"), name)):
-        yield run_board(root, name, params, [each for each in submissions if each.about["dataset"] == name])
+        own = [each for each in submissions if each.about["dataset"] == name]
+        primary, *others = run_boards(root, name, params, own)
+        yield primary
         if f"results_{name}" in numbers:
             yield contest_board(numbers, name, params)
+        yield from others
 
 
-def run_board(root: Results, name: str, params: Mapping[str, Any], submissions: Sequence[Submission] = ()) -> Board:
-    """Return the board of the run with one setting per method, and of the submissions for this data set."""
+def run_boards(
+    root: Results, name: str, params: Mapping[str, Any], submissions: Sequence[Submission] = ()
+) -> Iterator[Board]:
+    """Yield the boards of the run with one setting per method, and of the submissions for this data set.
+
+    There is one board per convention of the committed values. The first is that of the primary convention.
+    """
     dataset, baseline = root.dataset(name), baseline_of(params)
     summary = read_json(dataset.summary_path)
-    values = committed_values(dataset, summary, primary_convention(params, name, None), baseline)
-    if not values.values:
+    primary = committed_values(dataset, summary, primary_convention(params, name, None), baseline)
+    if not primary.values:
         raise ValueError(f"{dataset.queries_path}: not the values of {dataset.summary_path}. Fix: run `make versions`")
+    for convention in compact_conventions(dataset.queries_path):
+        values, means = primary, summary
+        if convention != primary.primary:
+            measured = read_compact(dataset.queries_path, convention)[1]
+            values = DatasetValues(name, convention, {model: {convention: of} for model, of in measured.items()})
+            means = {model: _means(of) for model, of in measured.items()}
+        yield _run_board(values, means, primary.primary, baseline, submissions)
+
+
+def _run_board(
+    values: DatasetValues, summary: Mapping[str, Any], primary: str, baseline: str, submissions: Sequence[Submission]
+) -> Board:
+    """Return the board under the convention of `values`. primary: the primary convention of the data set."""
+    values = replace(values, baseline=baseline)
     for each in submissions:
+        if values.primary not in compact_conventions(each.folder / QUERIES):
+            if values.primary == primary:
+                raise ValueError(f"{each.folder}: no values under {primary}. Fix: run `gradrank submit` again")
+            continue
         values, summary = _with_submission(each, values, summary)
     declared = [row for row in baseline_rows(values) if row["baseline"] == baseline and row["decision"]]
     rows = list(mean_rows(summary, values))
-    board = _board(name, values.primary, "run", baseline, rows, values.pairs, declared)
+    board = _board(values.dataset, values.primary, "run", baseline, rows, values.pairs, declared)
     about = {each.about["method"]: each for each in submissions}
-    return replace(board, entries=[_described(entry, about.get(entry.method)) for entry in board.entries])
+    entries = [_described(entry, about.get(entry.method)) for entry in board.entries]
+    return replace(board, is_primary=values.primary == primary, entries=entries)
+
+
+def _means(values: QueryValues) -> dict[str, float]:
+    return {metric: round(values.mean(metric), 4) for metric in values.values}
 
 
 def _with_submission(
@@ -141,11 +180,10 @@ def _with_submission(
 ) -> tuple[DatasetValues, Mapping[str, Any]]:
     """Return the values and the means of a data set with those of a submission."""
     method, convention = submission.about["method"], values.primary
-    own = read_compact(submission.folder / "queries.parquet")[1][method].reordered_like(values.first)
-    if method in summary or submission.about["convention"] != convention or not own.same_queries(values.first):
+    own = read_compact(submission.folder / QUERIES, convention)[1][method].reordered_like(values.first)
+    if method in summary or not own.same_queries(values.first):
         raise ValueError(f"{submission.folder}: not for these results. Fix: `gradrank verify` says what differs")
-    means = {metric: round(own.mean(metric), 4) for metric in own.values}
-    return replace(values, values={**values.values, method: {convention: own}}), {**summary, method: means}
+    return replace(values, values={**values.values, method: {convention: own}}), {**summary, method: _means(own)}
 
 
 def _described(entry: Entry, submission: Submission | None) -> Entry:
@@ -200,6 +238,7 @@ def _board(
         dataset=name,
         title=catalogue()[name].title if name in catalogue() else name,
         convention=convention,
+        is_primary=True,
         protocol=protocol,
         baseline=baseline if baseline in ordered else ordered[0],
         metrics=metrics,

@@ -1,4 +1,4 @@
-"""The pages of the leaderboard: one per data set, and one that explains them."""
+"""The pages of the leaderboard: one per data set and convention, and one that explains them."""
 
 import json
 from collections.abc import Sequence
@@ -24,8 +24,11 @@ def leaderboard_pages(boards: Sequence[Board]) -> dict[str, str]:
     """Return the text of each page. The keys are URIs."""
     pages = {"leaderboard/index.md": _index(boards)}
     template = _environment().get_template("leaderboard.html")
-    for dataset, members in groupby(boards, key=lambda board: board.dataset):
-        pages[f"leaderboard/{dataset}.md"] = template.render(boards=list(members))
+    for _, members in groupby(boards, key=lambda board: board.dataset):
+        of_dataset = list(members)
+        links = {board.convention: f"{board.page}.md" for board in of_dataset}
+        for page, shown in groupby(of_dataset, key=lambda board: board.page):
+            pages[f"leaderboard/{page}.md"] = template.render(boards=list(shown), links=links)
     return pages
 
 
@@ -33,10 +36,12 @@ def _index(boards: Sequence[Board]) -> str:
     """Return the page that lists the boards with their best methods."""
     rows = []
     for board in boards:
+        if not board.is_primary:
+            continue
         best = board.entries[0]
         mean, half, _ = best.cells[board.headline]
         value = f"{metric_label(board.headline)} {number(mean)} ± {number(half)}"
-        link = f"[{board.title}]({board.dataset}.md#{board.id})"
+        link = f"[{board.title}]({board.page}.md#{board.id})"
         cells = [
             link,
             PROTOCOLS[board.protocol],

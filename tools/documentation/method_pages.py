@@ -88,12 +88,10 @@ def _source(cls: type[Model]) -> str:
 
 def _results(name: str, boards: Iterable[Board]) -> list[str]:
     """Return a table of the committed results of a method, and the command that reproduces each."""
-    found = [board for board in boards if any(entry.method == name for entry in board.entries)]
+    found = [board for board in boards if board.is_primary and any(entry.method == name for entry in board.entries)]
     if not found:
         return ["There are no committed results of this method. To train it, name it in `run.models` of `params.yaml`."]
-    commands = {
-        f"[{board.title}](../leaderboard/{board.dataset}.md#{board.id})": _command(name, board) for board in found
-    }
+    commands = {f"[{board.title}](../leaderboard/{board.page}.md#{board.id})": _command(name, board) for board in found}
     lines = [
         f"{link}, {board.protocol}:\n\n~~~sh\n{command}\n~~~"
         for (link, command), board in zip(commands.items(), found, strict=True)

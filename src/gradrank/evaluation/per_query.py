@@ -195,14 +195,21 @@ def mean_over_seeds(folds: np.ndarray, qids: np.ndarray, seeds: Sequence[Mapping
 def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str) -> None:
     """Write queries.parquet, which holds the values for paired tests between two commits and is small enough for git.
 
-    The file holds the metrics in COMPACT for the models under one convention. The values are rounded to six decimals
-    and stored as float32. The rounded values are recovered exactly if they are read as float64 and rounded to six
-    decimals again. A metric that was not measured is left out.
+    The file holds the metrics in COMPACT for the models under every measured convention. The rows of the primary
+    convention, `convention`, come first within each model. The values are rounded to six decimals and stored as
+    float32. The rounded values are recovered exactly if they are read as float64 and rounded to six decimals again. A
+    metric that was not measured is left out.
     """
     import polars as pl
 
+    is_primary = pl.col("convention") == convention
     # All tables get the same columns, because a diagonal concatenation of so many crashes on an emulated processor.
-    rows = pl.concat(_labelled(map(dataset.method, models), COMPACT)).filter(convention=convention)
+    # Equal values under two conventions are near each other, so that the compression finds them.
+    tables = [
+        table.sort(~is_primary, "convention", maintain_order=True)
+        for table in _labelled(map(dataset.method, models), COMPACT)
+    ]
+    rows = pl.concat(tables)
     keys = [name for name in KEYS if name in rows.columns]
     values = [
         pl.Series(name, np.round(rows[name].to_numpy(), DECIMALS), pl.Float32) for name in COMPACT if name in rows
@@ -211,15 +218,26 @@ def write_compact(dataset: DatasetFolder, models: Iterable[str], convention: str
         rows.select(*keys).with_columns(*values).write_parquet(partial, compression="zstd", compression_level=19)
 
 
-def read_compact(path: Path) -> tuple[str, dict[str, QueryValues]]:
-    """Return the convention of a queries.parquet and its values by method, rounded as by `write_compact`."""
+def read_compact(path: Path, convention: str | None = None) -> tuple[str, dict[str, QueryValues]]:
+    """Return a convention of a queries.parquet and its values by method, rounded as by `write_compact`.
+
+    convention: one of `compact_conventions(path)`; by default, the primary convention.
+    """
     import polars as pl
 
-    frame = pl.read_parquet(path)
+    convention = compact_conventions(path)[0] if convention is None else convention
+    frame = pl.read_parquet(path).filter(convention=convention)
     metrics = [name for name in COMPACT if name in frame.columns]
     frame = frame.with_columns(pl.col(*metrics).cast(pl.Float64).round(DECIMALS))
     by_model = frame.group_by("model", maintain_order=True)
-    return frame["convention"][0], {str(model): query_values(rows, metrics) for (model,), rows in by_model}
+    return convention, {str(model): query_values(rows, metrics) for (model,), rows in by_model}
+
+
+def compact_conventions(path: Path) -> list[str]:
+    """Return the conventions of a queries.parquet. The primary convention is the first."""
+    import polars as pl
+
+    return pl.read_parquet(path, columns=["convention"])["convention"].unique(maintain_order=True).to_list()
 
 
 def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":

@@ -3,7 +3,7 @@
 Its files:
 
 - scores/: the scores of the test parts, one Parquet file per fold and seed;
-- queries.parquet: the values per query under the primary convention of the data set, as in results/<dataset>/;
+- queries.parquet: the values per query, as in results/<dataset>/;
 - model.py or model/: the code of the model, if its scores were not imported;
 - publication.bib: the BibTeX entry of the method, if it is published;
 - submission.json: the stamp, with the method, its authors and settings, and the checksums of all files and of the data.
@@ -34,7 +34,14 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.evaluate import evaluate_folds, query_table
 from gradrank.evaluation.import_scores import import_scores
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.per_query import COMPACT, QueryValues, mean_over_seeds, read_compact, write_compact
+from gradrank.evaluation.per_query import (
+    COMPACT,
+    QueryValues,
+    compact_conventions,
+    mean_over_seeds,
+    read_compact,
+    write_compact,
+)
 from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import measured_folds
@@ -52,16 +59,16 @@ SEED = 0  # of imported scores, which no seed affects
 
 
 def import_method(method: MethodFolder, scores: str, data: Path) -> None:
-    """Import the score files of another program as a method, and evaluate it under the convention of the leaderboard.
+    """Import the score files of another program as a method, and evaluate it under the conventions of the leaderboard.
 
     scores: the pattern of the score files (`gradrank.evaluation.score_file_pattern`). data: the stored collection.
     """
-    convention = _committed(method.folder.parent / QUERIES)[0]
+    conventions = _conventions(method.folder.parent / QUERIES)
     stored = StoredCollection.open(data)
     for number in range(1, len(stored.folds) + 1):
         import_scores(scores, data, number, SEED, method.fold(number).folder, code_digest("import_scores"))
     spec = {"model": IMPORTED, "dataset": stored.name, "params": {"scores": scores}, "seed": SEED}
-    evaluate_folds(method.folder, data, spec, [convention], COMPACT, code=code_digest("evaluate_folds"))
+    evaluate_folds(method.folder, data, spec, conventions, COMPACT, code=code_digest("evaluate_folds"))
 
 
 def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any], publication: Path | None) -> None:
@@ -85,7 +92,7 @@ def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any]
         fold.check(fold.scores_path)
     specs = [fold.spec() for fold in folds]
     committed = method.folder.parent / QUERIES
-    convention = _committed(committed)[0]
+    convention = _conventions(committed)[0]
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "scores").mkdir(parents=True)
@@ -109,11 +116,11 @@ def _scores_name(fold: FoldFolder) -> str:
     return f"scores/fold{fold.number}{seed}.parquet"
 
 
-def _committed(path: Path) -> tuple[str, dict[str, QueryValues]]:
-    """Return the convention and the values of the committed results of a data set."""
+def _conventions(path: Path) -> list[str]:
+    """Return the conventions of the committed results of a data set. The primary convention is the first."""
     if not path.is_file():
         raise GradrankError(f"{path}: no such file, so there is no leaderboard to submit to. Fix: work in a checkout")
-    return read_compact(path)
+    return compact_conventions(path)
 
 
 def _copy_model(spec: Mapping[str, Any], out: Path) -> None:
@@ -143,7 +150,7 @@ def _write_values(method: MethodFolder, convention: str, path: Path) -> None:
         copy.folder.mkdir(parents=True)
         shutil.copyfile(method.per_query_path, copy.per_query_path)
         write_compact(dataset, [method.name], convention)
-        if not pl.scan_parquet(dataset.queries_path).select(pl.len()).collect().item():
+        if convention not in compact_conventions(dataset.queries_path):
             raise GradrankError(
                 f"{method.folder}: not evaluated under {convention}, the convention of the committed results. Fix: add "
                 "it to evaluation.conventions in params.yaml, and run Snakemake again"
@@ -152,7 +159,7 @@ def _write_values(method: MethodFolder, convention: str, path: Path) -> None:
 
 
 def _check_queries(path: Path, committed: Path, method: str) -> None:
-    ours, theirs = read_compact(path)[1][method], next(iter(_committed(committed)[1].values()))
+    ours, theirs = read_compact(path)[1][method], next(iter(read_compact(committed)[1].values()))
     if not ours.reordered_like(theirs).same_queries(theirs):
         raise GradrankError(
             f"{path}: other folds or queries than {committed}. Fix: evaluate the method on the same data"
@@ -195,19 +202,20 @@ def _check_submission(stamp: Path, results: Path, data: Path) -> Iterator[Check]
 
 
 def _largest_difference(folder: Path, about: Mapping[str, Any], data: Path) -> float:
-    """Return the largest difference between the values of a submission and those of its scores.
+    """Return the largest difference, under any convention, between the values of a submission and those of its scores.
 
     The result is inf if the queries differ.
     """
-    given = read_compact(folder / QUERIES)[1][about["method"]]
-    measured = scored_values(folder, about["convention"], data).reordered_like(given)
-    if not measured.same_queries(given):
-        return np.inf
-    gaps = [
-        np.abs(np.nan_to_num(measured.values[metric], nan=-1) - np.nan_to_num(of, nan=-1))
-        for metric, of in given.values.items()
-    ]
-    return float(max(gap.max(initial=0.0) for gap in gaps))
+    largest = 0.0
+    for convention in compact_conventions(folder / QUERIES):
+        given = read_compact(folder / QUERIES, convention)[1][about["method"]]
+        measured = scored_values(folder, convention, data).reordered_like(given)
+        if not measured.same_queries(given):
+            return np.inf
+        for metric, of in given.values.items():
+            gap = np.abs(np.nan_to_num(measured.values[metric], nan=-1) - np.nan_to_num(of, nan=-1))
+            largest = max(largest, float(gap.max(initial=0.0)))
+    return largest
 
 
 def scored_values(folder: Path, convention: str, data: Path) -> QueryValues:

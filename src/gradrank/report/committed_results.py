@@ -44,7 +44,7 @@ def read_committed(dataset: DatasetFolder, summary: Summary, convention: str, ba
 
 
 def committed_values(dataset: DatasetFolder, summary: Summary, convention: str, baseline: str) -> DatasetValues:
-    """Return the values of queries.parquet under their convention.
+    """Return the values of queries.parquet under their primary convention.
 
     Without queries.parquet, and if it belongs to other means, there are no values, and the convention is `convention`.
     """

@@ -2,14 +2,16 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import yaml
 
-from boards import Submission, boards, run_board
+from boards import Submission, boards, run_boards
 from documentation_blocks import ROOT
 from gradrank.base.results import Results
 from gradrank.evaluation.per_query import read_compact
@@ -56,7 +58,7 @@ def pages(shown):
 
 def table_of(pages, board):
     """Return the rows of a board's table by method, with the texts of their cells by heading."""
-    text = pages[f"leaderboard/{board.dataset}.md"]
+    text = pages[f"leaderboard/{board.page}.md"]
     section = re.search(rf'data-values="{board.id}-tests".*?</table>', text, re.DOTALL)[0]
     head, *rows = Tables(section).rows
     return {row[0]["data-model"]: (dict(zip(head[1], row[1], strict=True)), row[2]) for row in rows}
@@ -69,7 +71,7 @@ def test_every_committed_data_set_has_a_board_and_the_contest_has_its_own(shown)
 
 def test_the_means_of_a_page_are_those_of_the_summary(shown, pages):
     labels = {"ndcg@10": "NDCG@10", "map": "MAP", "p@10": "P@10", "ndcg@1": "NDCG@1"}
-    for board in (board for board in shown if board.protocol == "run"):
+    for board in (board for board in shown if board.protocol == "run" and board.is_primary):
         rows = table_of(pages, board)
         summary = RESULTS.dataset(board.dataset).summary()
         assert rows.keys() == summary.keys()
@@ -126,7 +128,8 @@ def test_every_row_links_to_parameters_source_bibtex_and_command(shown, pages):
             assert parts == ["parameters", "source", "bibtex", "reproduce"]
             for part in parts:
                 assert f"{{ #{part} }}" in pages[f"methods/{method}.md"]
-            assert f"(../leaderboard/{board.dataset}.md#{board.id})" in pages[f"methods/{method}.md"]
+            link = f"(../leaderboard/{board.page}.md#{board.id})"
+            assert (link in pages[f"methods/{method}.md"]) == board.is_primary
 
 
 def test_a_page_is_small(pages):
@@ -134,20 +137,36 @@ def test_a_page_is_small(pages):
 
 
 def test_a_submission_is_a_row_and_equals_the_method_whose_values_it_repeats(tmp_path):
-    import polars as pl
-
     rows = pl.read_parquet(RESULTS.dataset("synthetic_net").queries_path)
     (tmp_path / "mine").mkdir()
     copy = rows.filter(model="lambdamart").with_columns(model=pl.lit("mine"))
     copy.write_parquet(tmp_path / "mine/queries.parquet")
     about = {"dataset": "synthetic_net", "method": "mine", "convention": rows["convention"][0], "year": 2026}
-    board = run_board(RESULTS, "synthetic_net", PARAMS, [Submission(Path(tmp_path / "mine"), about)])
+    board = next(run_boards(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", about)]))
     entries = {entry.method: entry for entry in board.entries}
     assert (entries["mine"].family, entries["mine"].year) == ("submissions", "2026")
     assert entries["mine"].page == "../submissions/synthetic_net/mine"
     assert entries["mine"].cells["ndcg@10"][:2] == entries["lambdamart"].cells["ndcg@10"][:2]
     i, j = sorted([board.data()["models"].index(name) for name in ("mine", "lambdamart")])
-    assert board.tests["ndcg@10"][f"{i},{j}"][:6] == [0, 0, 0, 0, len(copy), 0]
-    about = about | {"convention": "another"}
+    assert board.tests["ndcg@10"][f"{i},{j}"][:6] == [0, 0, 0, 0, len(copy.filter(convention=rows["convention"][0])), 0]
+    copy.with_columns(convention=pl.lit("another")).write_parquet(tmp_path / "mine/queries.parquet")
     with pytest.raises(ValueError, match=r"Fix: "):
-        run_board(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", about)])
+        next(run_boards(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", about)]))
+
+
+def test_a_data_set_has_a_page_for_each_convention_of_its_committed_values(tmp_path):
+    folder = Path(shutil.copytree(RESULTS.dataset("synthetic_net").folder, tmp_path / "synthetic_net"))
+    path = folder / "queries.parquet"
+    primary, values = read_compact(path)
+    rows = pl.read_parquet(path).filter(convention=primary)
+    lowered = rows.with_columns(convention=pl.lit("standard"), map=pl.col("map") / 2)
+    pl.concat([rows, lowered]).write_parquet(path)
+    shown = list(boards(tmp_path, PARAMS))
+    assert [(board.page, board.is_primary) for board in shown] == [
+        ("synthetic_net", True),
+        ("synthetic_net-standard", False),
+    ]
+    pages = leaderboard_pages(shown)
+    assert "[standard](synthetic_net-standard.md)" in pages["leaderboard/synthetic_net.md"]
+    for model, (cells, _) in table_of(pages, shown[1]).items():
+        assert float(cells["MAP"].split()[0]) == pytest.approx(values[model].mean("map") / 2, abs=6e-5)

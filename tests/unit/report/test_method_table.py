@@ -224,7 +224,7 @@ def test_several_seeds_are_named(folder):
     [
         ({"methods": ["ranksmv"]}, "unknown method 'ranksmv' .did you mean 'ranksvm'"),
         ({"metrics": ["ndgc@10"]}, "did you mean 'ndcg@10'"),
-        ({"metrics": ["err@10"]}, "no values of metric 'err@10'; there are ndcg@1,"),
+        ({"metrics": ["err@10"]}, "no values of metric 'err@10' under letor4; there are ndcg@1,"),
         ({"convention": "standrd"}, "did you mean 'standard'"),
         ({"convention": "letor3"}, "no values under convention 'letor3'; there are values under letor4, standard"),
     ],
@@ -234,9 +234,22 @@ def test_an_unknown_name_is_an_error_that_says_what_there_is(finished, options, 
         table(finished, **options)
 
 
+def test_other_conventions_are_in_git_with_the_metrics_that_have_values_per_query(folder):
+    before = table(folder, convention="standard", metrics=["map", "ndcg@10"])
+    in_git(folder)
+    after = table(folder, convention="standard")
+    assert sorted(column.metric for column in after.columns) == ["map", "ndcg@10"]
+    for metric in ("map", "ndcg@10"):
+        np.testing.assert_allclose(before.frame[metric].cast(float), after.frame[metric].cast(float), atol=1e-6)
+    with pytest.raises(GradrankError, match="no values of metric 'ndcg@1' under standard"):
+        table(folder, convention="standard", metrics=["ndcg@1"])
+
+
 def test_a_convention_that_is_not_in_git_is_an_error(folder):
     in_git(folder)
-    with pytest.raises(GradrankError, match=r"under letor4 \(the values under other conventions are not in git\)"):
+    rows = pl.read_parquet(folder / "queries.parquet").filter(convention="letor4")
+    rows.write_parquet(folder / "queries.parquet")
+    with pytest.raises(GradrankError, match=r"under letor4\. Fix"):
         table(folder, convention="standard")
 
 

@@ -14,7 +14,7 @@ from scipy.stats import t
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import DatasetFolder
 from gradrank.evaluation.literature.published import lookup
-from gradrank.evaluation.per_query import join_test_queries, query_values, read_test_queries
+from gradrank.evaluation.per_query import compact_conventions, join_test_queries, read_compact, read_test_queries
 from gradrank.evaluation.statistics import paired_test
 from gradrank.report.tables.summary import summary
 from gradrank.report.tables.summary_tables import DEFINITIONS, SEEDS, read_tables
@@ -323,12 +323,15 @@ def page_row(folder, model):
 
 def test_queries_parquet_has_the_values_of_each_seed_and_tests_use_their_means(seeded):
     summary(seeded, MODELS, "letor4")
-    rows = pl.read_parquet(seeded / "queries.parquet").group_by("model", maintain_order=True)
-    kept = {model: query_values(own, ["ndcg@10", "map"]) for (model,), own in rows}
-    whole = read_test_queries(seeded / "lambdamart/per_query.parquet")["letor4"]
-    assert kept["lambdamart"].seeds == 2 and kept["ranksvm"].seeds == 1
-    np.testing.assert_allclose(kept["lambdamart"].by_seed["map"], whole.by_seed["map"], atol=5e-7)
-    assert pl.read_parquet(seeded / "queries.parquet").filter(model="ranksvm")["seed"].null_count() == 45
+    path, measured = seeded / "queries.parquet", read_test_queries(seeded / "lambdamart/per_query.parquet")
+    assert compact_conventions(path) == ["letor4", *sorted(measured.keys() - {"letor4"})]
+    for convention, whole in measured.items():
+        _, kept = read_compact(path, convention)
+        assert kept["lambdamart"].seeds == 2 and kept["ranksvm"].seeds == 1
+        np.testing.assert_allclose(kept["lambdamart"].by_seed["map"], whole.by_seed["map"], atol=5e-7)
+    whole = measured["letor4"]
+    svm = pl.read_parquet(path).filter(model="ranksvm", convention="letor4")
+    assert svm["seed"].null_count() == 45
     other = read_test_queries(seeded / "ranksvm/per_query.parquet")["letor4"]
     (row,) = table(seeded, "pairwise", convention="letor4", metric="ndcg@10")
     wanted = paired_test(whole.values["ndcg@10"], other.values["ndcg@10"], whole.folds)

@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.results import SUMMARY, DatasetFolder, Results
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metric_names import metric_name
-from gradrank.evaluation.per_query import QueryValues, read_compact, read_test_queries
+from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact, read_test_queries
 from gradrank.evaluation.primary import BASELINE
 from gradrank.report.tables.baseline import baseline_rows
 from gradrank.report.tables.dataset_values import DatasetValues
@@ -87,10 +87,11 @@ def read_block(
 ) -> Block:
     """Return the values of some methods and metrics of a data set.
 
-    methods: names of `methods_of`; by default, those of the summary. metrics: by default, those of the summary.
+    methods: names of `methods_of`; by default, those of the summary. metrics: by default, all that have values.
     convention: by default, the primary convention. If a method has no values per query under results/, the values in
-    git are read. baseline: if given, the rows also have the keys of the table baseline, and `detectable_baseline`.
-    Raises GradrankError for a metric or a convention without values, and if the baseline is not one of the methods.
+    git are read. They have two metrics, and under the primary convention also the means of the others. baseline: if
+    given, the rows also have the keys of the table baseline, and `detectable_baseline`. Raises GradrankError for a
+    metric or a convention without values, and if the baseline is not one of the methods.
     """
     names = sorted(dataset.summary() if methods is None else methods)
     if baseline is not None and baseline not in names:
@@ -100,7 +101,7 @@ def read_block(
     is_finished = all(dataset.method(name).evaluated for name in names)
     stored = _finished(dataset, names) if is_finished else _in_git(dataset, names)
     under = _checked_convention(dataset, stored, convention)
-    chosen = _checked_metrics(dataset, stored, metrics)
+    chosen = _checked_metrics(dataset, stored, under, metrics)
     values = {
         name: {
             under: replace(
@@ -131,14 +132,12 @@ class _Stored(NamedTuple):
     """The values of methods on a data set.
 
     primary: the primary convention. values: the values per query. means: the rounded means of the summary under the
-    primary convention; the outer keys are methods, the inner keys are metrics. missing: why there are no other
-    conventions; empty for a finished run.
+    primary convention; the outer keys are methods, the inner keys are metrics.
     """
 
     primary: str
     values: Values
     means: Mapping[str, Mapping[str, float | None]]
-    missing: str = ""
 
     @property
     def conventions(self) -> list[str]:
@@ -155,10 +154,13 @@ def _finished(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
 
 def _in_git(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
     """Return the rounded values of queries.parquet; see `write_compact`."""
-    primary, by_method = read_compact(dataset.queries_path)
-    values = {method: {primary: of} for method, of in by_method.items() if method in methods}
-    missing = "the values under other conventions are not in git"
-    return _Stored(primary, values, dataset.summary(), missing)
+    primary, *others = compact_conventions(dataset.queries_path)
+    values: Values = {method: {} for method in methods}
+    for convention in (primary, *others):
+        for method, of in read_compact(dataset.queries_path, convention)[1].items():
+            if method in values:
+                values[method][convention] = of
+    return _Stored(primary, values, dataset.summary())
 
 
 def _checked_convention(dataset: DatasetFolder, stored: _Stored, name: str | None) -> str:
@@ -170,24 +172,29 @@ def _checked_convention(dataset: DatasetFolder, stored: _Stored, name: str | Non
             f"{unknown('convention', name, CONVENTIONS)}. Fix: choose from {', '.join(stored.conventions)}"
         )
     if name not in stored.conventions:
-        listed, run = ", ".join(stored.conventions), f"run `snakemake {dataset.name}`"
-        fix = run if stored.missing else f"add it to `evaluation.conventions` in params.yaml and {run}"
         raise GradrankError(
-            f"{dataset.folder}: no values under convention {name!r}; there are values under {listed}"
-            f"{f' ({stored.missing})' if stored.missing else ''}. Fix: {fix}"
+            f"{dataset.folder}: no values under convention {name!r}; there are values under "
+            f"{', '.join(stored.conventions)}. Fix: add it to `evaluation.conventions` in params.yaml and run "
+            f"`snakemake {dataset.name}`"
         )
     return name
 
 
-def _checked_metrics(dataset: DatasetFolder, stored: _Stored, names: Sequence[str] | None) -> list[str]:
-    """Return the metrics, by default those of the summary. Raises GradrankError if there are no values of one."""
+def _checked_metrics(
+    dataset: DatasetFolder, stored: _Stored, convention: str, names: Sequence[str] | None
+) -> list[str]:
+    """Return the metrics, by default all with values. Raises GradrankError if there are no values of one."""
     available = list(next(iter(stored.means.values())))
+    if convention != stored.primary:
+        measured = next(iter(stored.values.values()))[convention].values
+        available = [metric for metric in available if metric in measured]
     chosen = available if names is None else list(dict.fromkeys(map(metric_name, names)))
     for metric in chosen:
         if metric not in available:
             raise GradrankError(
-                f"{dataset.folder}: no values of metric {metric!r}; there are {', '.join(available)}. Fix: add it to "
-                f"`evaluation.metrics` in params.yaml and run `snakemake {dataset.name}`"
+                f"{dataset.folder}: no values of metric {metric!r} under {convention}; there are "
+                f"{', '.join(available)}. Fix: add it to `evaluation.metrics` in params.yaml and run "
+                f"`snakemake {dataset.name}`"
             )
     return chosen
 
