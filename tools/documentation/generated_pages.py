@@ -36,7 +36,7 @@ def generated_pages() -> Iterator[GeneratedPage]:
     submissions = read_submissions(ROOT / "submissions")
     shown = list(boards(ROOT / "results", params, submissions))
     submitted = {f"{each.uri}.md": submission_page(each) for each in submissions}
-    for uri, text in (leaderboard_pages(shown) | method_pages(shown) | submitted).items():
+    for uri, text in (leaderboard_pages(shown) | method_pages(shown, params) | submitted).items():
         yield GeneratedPage(uri, text, f"docs/{uri}")
 
 

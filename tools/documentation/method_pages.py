@@ -1,10 +1,12 @@
 """One page per method: parameters, source code, publications, and the commands that reproduce its results."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import yaml
 
 import gradrank
 from boards import Board, Submission
@@ -16,10 +18,16 @@ from gradrank.training.registry import models
 from page_links import ROOT
 
 
-def method_pages(boards: Sequence[Board]) -> dict[str, str]:
-    """Return the text of the page of each model, and of the page that lists them. The keys are URIs."""
+def method_pages(boards: Sequence[Board], params: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text of the page of each model, and of the page that lists them. The keys are URIs.
+
+    params: content of params.yaml.
+    """
     pages = {"methods/index.md": _index(gradrank.models())}
-    return pages | {f"methods/{name}.md": _page(cls, boards) for name, cls in sorted(models().items())}
+    chosen = params.get("models") or {}
+    return pages | {
+        f"methods/{name}.md": _page(cls, chosen.get(name) or {}, boards) for name, cls in sorted(models().items())
+    }
 
 
 def _index(table: pl.DataFrame) -> str:
@@ -36,9 +44,13 @@ def _index(table: pl.DataFrame) -> str:
     return "\n\n".join(sections) + "\n"
 
 
-def _page(cls: type[Model], boards: Iterable[Board]) -> str:
+def _page(cls: type[Model], chosen: Mapping[str, Any], boards: Iterable[Board]) -> str:
+    """Return the page of a model. chosen: its parameters in params.yaml."""
     sections = [f"# {cls.name}", cls.summary + "."]
     sections += ["## Parameters { #parameters }", _parameters(cls.name)]
+    if chosen:
+        values = yaml.safe_dump(dict(chosen), sort_keys=False, default_flow_style=None)
+        sections += [f"The runs of this repository have these values (`params.yaml`):\n\n~~~yaml\n{values}~~~"]
     sections += ["## Source code { #source }", f"[`{_source(cls)}`](../../{_source(cls)})"]
     entries = "\n\n".join(reference.bibtex for reference in named(cls.summary))
     text = f"~~~bibtex\n{entries}\n~~~" if entries else "The method has no publication of its own."

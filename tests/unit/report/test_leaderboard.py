@@ -53,7 +53,7 @@ def shown():
 
 @pytest.fixture(scope="module")
 def pages(shown):
-    return leaderboard_pages(shown) | method_pages(shown)
+    return leaderboard_pages(shown) | method_pages(shown, PARAMS)
 
 
 def table_of(pages, board):
@@ -130,6 +130,13 @@ def test_every_row_links_to_parameters_source_bibtex_and_command(shown, pages):
                 assert f"{{ #{part} }}" in pages[f"methods/{method}.md"]
             link = f"(../leaderboard/{board.page}.md#{board.id})"
             assert (link in pages[f"methods/{method}.md"]) == board.is_primary
+
+
+def test_a_method_page_has_the_values_of_params_yaml(pages):
+    for name, values in PARAMS["models"].items():
+        block = re.search(r"~~~yaml\n(.*?)~~~", pages[f"methods/{name}.md"], re.DOTALL)[1]
+        assert yaml.safe_load(block) == values
+    assert "~~~yaml" not in pages["methods/mcrank.md"]
 
 
 def test_a_page_is_small(pages):
