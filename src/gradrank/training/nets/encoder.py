@@ -13,6 +13,7 @@ import torch
 
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.products import product
 from gradrank.training.nets.scorer import Scorer, TrainingNoise
 
 CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit the memory of a step
@@ -37,14 +38,17 @@ class ListPadding(NamedTuple):
         absent = torch.from_numpy(np.arange(longest) >= sizes[:, None])
         return cls(torch.from_numpy(cell).to(device), absent[:, None, None, :].to(device))
 
-    def pad(self, rows: torch.Tensor, heads: int) -> torch.Tensor:
-        """Return (n, width) rows as (queries, heads, longest, width / heads). Cells without a document are 0."""
+    def pad(self, rows: torch.Tensor, parts: int, heads: int) -> tuple[torch.Tensor, ...]:
+        """Return (n, parts * width) rows as one (queries, heads, longest, width / heads) array per part.
+
+        Cells without a document are 0.
+        """
         queries, _, _, longest = self.absent.shape
         cells = rows.new_zeros((queries * longest, rows.shape[1])).index_copy(0, self.cell, rows)
-        return cells.view(queries, longest, heads, -1).transpose(1, 2)
+        return cells.view(queries, longest, parts, heads, -1).permute(2, 0, 3, 1, 4).unbind()
 
     def unpad(self, padded: torch.Tensor) -> torch.Tensor:
-        """Return the (n, width) rows of a padded array. This is the inverse of `pad`."""
+        """Return the (n, width) rows of a padded array. This is the inverse of `pad` for one part."""
         queries, heads, longest, width = padded.shape
         return padded.transpose(1, 2).reshape(queries * longest, heads * width)[self.cell]
 
@@ -56,7 +60,8 @@ class Block(torch.nn.Module):
         super().__init__()
         width, inner = params.width, params.feed_forward
         self.norm_before, self.norm_between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.query, self.key, self.value, self.joined = (glorot_layer(width, width, generator) for _ in range(4))
+        self.query_key_value = glorot_layer(width, 3 * width, generator, parts=3)
+        self.joined = glorot_layer(width, width, generator)
         self.inner, self.outer = glorot_layer(width, inner, generator), glorot_layer(inner, width, generator)
         self.heads, self.noise = params.heads, noise
 
@@ -66,18 +71,21 @@ class Block(torch.nn.Module):
         return x + drop(self.outer(drop(torch.relu(self.inner(self.norm_between(x))))))
 
     def _attend(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
-        query, key, value = (padding.pad(layer(x), self.heads) for layer in (self.query, self.key, self.value))
-        similarity = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
+        query, key, value = padding.pad(self.query_key_value(x), 3, self.heads)
+        similarity = product(query / query.shape[-1] ** 0.5, key.mT)
         attention = torch.softmax(similarity.masked_fill(padding.absent, float("-inf")), dim=-1)
-        return padding.unpad(self.noise.drop(attention) @ value)
+        return padding.unpad(product(self.noise.drop(attention), value))
 
     def export(self) -> dict[str, np.ndarray]:
         """Return a dict from name to a copy of the weights or biases. Linear weights have shape (inputs, outputs)."""
         arrays = {}
         for name, layer in self.named_children():
             if isinstance(layer, torch.nn.Linear | torch.nn.LayerNorm):
-                arrays[f"{name}.weights"] = array(layer.weight).T.copy()
-                arrays[f"{name}.biases"] = array(layer.bias)
+                names = name.split("_") if layer is self.query_key_value else [name]
+                for part, weights, biases in zip(
+                    names, layer.weight.chunk(len(names)), layer.bias.chunk(len(names)), strict=True
+                ):
+                    arrays[f"{part}.weights"], arrays[f"{part}.biases"] = array(weights).T.copy(), array(biases)
         return arrays
 
 
