@@ -13,7 +13,7 @@ import torch
 
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import product
+from gradrank.training.nets.products import affine, product
 from gradrank.training.nets.scorer import Scorer, TrainingNoise
 
 CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit the memory of a step
@@ -23,7 +23,7 @@ class ListPadding(NamedTuple):
     """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
     `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
-    (queries, 1, 1, longest) mask of the cells without a document.
+    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells.
     """
 
     cell: torch.Tensor
@@ -35,8 +35,8 @@ class ListPadding(NamedTuple):
         sizes = np.diff(offsets)
         longest = int(sizes.max())
         cell = np.arange(offsets[-1]) + np.repeat(np.arange(len(sizes)) * longest - offsets[:-1], sizes)
-        absent = torch.from_numpy(np.arange(longest) >= sizes[:, None])
-        return cls(torch.from_numpy(cell).to(device), absent[:, None, None, :].to(device))
+        absent = np.where(np.arange(longest) < sizes[:, None], np.float32(0.0), np.float32(-np.inf))
+        return cls(torch.from_numpy(cell).to(device), torch.from_numpy(absent[:, None, None, :]).to(device))
 
     def pad(self, rows: torch.Tensor, parts: int, heads: int) -> tuple[torch.Tensor, ...]:
         """Return (n, parts * width) rows as one (queries, heads, longest, width / heads) array per part.
@@ -60,20 +60,19 @@ class Block(torch.nn.Module):
         super().__init__()
         width, inner = params.width, params.feed_forward
         self.norm_before, self.norm_between = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.query_key_value = glorot_layer(width, 3 * width, generator, parts=3)
-        self.joined = glorot_layer(width, width, generator)
+        self.query, self.key, self.value, self.joined = (glorot_layer(width, width, generator) for _ in range(4))
         self.inner, self.outer = glorot_layer(width, inner, generator), glorot_layer(inner, width, generator)
         self.heads, self.noise = params.heads, noise
 
     def forward(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
         drop = self.noise.drop
-        x = x + drop(self.joined(self._attend(self.norm_before(x), padding)))
-        return x + drop(self.outer(drop(torch.relu(self.inner(self.norm_between(x))))))
+        x = x + drop(affine(self._attend(self.norm_before(x), padding), self.joined))
+        return x + drop(affine(drop(torch.relu(affine(self.norm_between(x), self.inner))), self.outer))
 
     def _attend(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
-        query, key, value = padding.pad(self.query_key_value(x), 3, self.heads)
+        query, key, value = padding.pad(affine(x, self.query, self.key, self.value), 3, self.heads)
         similarity = product(query / query.shape[-1] ** 0.5, key.mT)
-        attention = torch.softmax(similarity.masked_fill(padding.absent, float("-inf")), dim=-1)
+        attention = torch.softmax(similarity + padding.absent, dim=-1)
         return padding.unpad(product(self.noise.drop(attention), value))
 
     def export(self) -> dict[str, np.ndarray]:
@@ -81,11 +80,8 @@ class Block(torch.nn.Module):
         arrays = {}
         for name, layer in self.named_children():
             if isinstance(layer, torch.nn.Linear | torch.nn.LayerNorm):
-                names = name.split("_") if layer is self.query_key_value else [name]
-                for part, weights, biases in zip(
-                    names, layer.weight.chunk(len(names)), layer.bias.chunk(len(names)), strict=True
-                ):
-                    arrays[f"{part}.weights"], arrays[f"{part}.biases"] = array(weights).T.copy(), array(biases)
+                arrays[f"{name}.weights"] = array(layer.weight).T.copy()
+                arrays[f"{name}.biases"] = array(layer.bias)
         return arrays
 
 

@@ -7,20 +7,15 @@ import torch
 
 from gradrank.training.nets.net import Net
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import Linear
 from gradrank.training.nets.scorer import Inputs, TrainingNoise
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
-def glorot_layer(inputs: int, outputs: int, generator: torch.Generator, parts: int = 1) -> Linear:
-    """Return a linear layer with the random weights of Glorot & Bengio 2010 and zero biases.
-
-    parts: number of layers of equal width that the layer combines. The weights of each part are drawn as for a layer.
-    """
-    layer = Linear(inputs, outputs, device="meta").to_empty(device="cpu")  # draws no initial weights
-    for weights in layer.weight.detach().chunk(parts):
-        torch.nn.init.xavier_uniform_(weights, generator=generator)
+def glorot_layer(inputs: int, outputs: int, generator: torch.Generator) -> torch.nn.Linear:
+    """Return a linear layer with the random weights of Glorot & Bengio 2010 and zero biases."""
+    layer = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")  # draws no initial weights
+    torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
     torch.nn.init.zeros_(layer.bias)
     return layer
 

@@ -1,12 +1,18 @@
-"""Matrix products in torch's training, computed by NumPy on the CPU.
+"""Matrix products in torch, computed by NumPy on the CPU. The encoder spends most of its time on them.
 
 torch computes products with MKL, whose reproducible kernels use registers of 128 bits. NumPy's OpenBLAS has kernels for
-x86-64-v3 that are three times as fast, and `gradrank.pin` selects them on every processor.
+x86-64-v3, which `gradrank.pin` selects on every processor. They are 2.5 times as fast for a batch of MQ2007.
 """
 
 from typing import Any
 
 import torch
+
+
+def affine(x: torch.Tensor, *layers: torch.nn.Linear) -> torch.Tensor:
+    """Return the outputs of linear layers for (n, d) inputs, concatenated along the second axis."""
+    weights, biases = torch.cat([layer.weight for layer in layers]), torch.cat([layer.bias for layer in layers])
+    return product(x, weights.mT) + biases
 
 
 def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -31,10 +37,3 @@ class NumpyProduct(torch.autograd.Function):
 
 def _product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(a.detach().numpy() @ b.detach().numpy())
-
-
-class Linear(torch.nn.Linear):
-    """A linear layer that computes its products with `product`."""
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:  # torch's name of the parameter
-        return product(input, self.weight.mT) + self.bias
