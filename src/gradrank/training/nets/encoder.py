@@ -22,35 +22,42 @@ CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit th
 class ListPadding(NamedTuple):
     """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
-    `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
-    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells.
+    `longest` is the number of documents of the longest query. If all queries have this length, nothing is padded, and
+    `cell` and `absent` are None. cell: (n,) number of the cell of each document. absent: (queries, 1, 1, longest)
+    float32, 0 for the cells of documents, and -inf for the other cells.
     """
 
-    cell: torch.Tensor
-    absent: torch.Tensor
+    queries: int
+    longest: int
+    cell: torch.Tensor | None
+    absent: torch.Tensor | None
 
     @classmethod
     def of(cls, offsets: np.ndarray, device: torch.device) -> "ListPadding":
         """Create the layout of the queries with the (q+1,) `offsets`, with tensors on `device`."""
         sizes = np.diff(offsets)
-        longest = int(sizes.max())
-        cell = np.arange(offsets[-1]) + np.repeat(np.arange(len(sizes)) * longest - offsets[:-1], sizes)
+        queries, longest = len(sizes), int(sizes.max())
+        if (sizes == longest).all():
+            return cls(queries, longest, None, None)
+        cell = np.arange(offsets[-1]) + np.repeat(np.arange(queries) * longest - offsets[:-1], sizes)
         absent = np.where(np.arange(longest) < sizes[:, None], np.float32(0.0), np.float32(-np.inf))
-        return cls(torch.from_numpy(cell).to(device), torch.from_numpy(absent[:, None, None, :]).to(device))
+        absent = torch.from_numpy(absent[:, None, None, :]).to(device)
+        return cls(queries, longest, torch.from_numpy(cell).to(device), absent)
 
     def pad(self, rows: torch.Tensor, parts: int, heads: int) -> tuple[torch.Tensor, ...]:
         """Return (n, parts * width) rows as one (queries, heads, longest, width / heads) array per part.
 
         Cells without a document are 0.
         """
-        queries, _, _, longest = self.absent.shape
-        cells = rows.new_zeros((queries * longest, rows.shape[1])).index_copy(0, self.cell, rows)
-        return cells.view(queries, longest, parts, heads, -1).permute(2, 0, 3, 1, 4).unbind()
+        if self.cell is not None:
+            cells = rows.new_zeros((self.queries * self.longest, rows.shape[1]))
+            rows = cells.index_copy(0, self.cell, rows)
+        return rows.view(self.queries, self.longest, parts, heads, -1).permute(2, 0, 3, 1, 4).unbind()
 
     def unpad(self, padded: torch.Tensor) -> torch.Tensor:
         """Return the (n, width) rows of a padded array. This is the inverse of `pad` for one part."""
-        queries, heads, longest, width = padded.shape
-        return padded.transpose(1, 2).reshape(queries * longest, heads * width)[self.cell]
+        rows = padded.transpose(1, 2).reshape(self.queries * self.longest, -1)
+        return rows if self.cell is None else rows[self.cell]
 
 
 class Block(torch.nn.Module):
@@ -72,7 +79,9 @@ class Block(torch.nn.Module):
     def _attend(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
         query, key, value = padding.pad(affine(x, self.query, self.key, self.value), 3, self.heads)
         similarity = product(query / query.shape[-1] ** 0.5, key.mT)
-        attention = torch.softmax(similarity + padding.absent, dim=-1)
+        if padding.absent is not None:
+            similarity = similarity + padding.absent
+        attention = torch.softmax(similarity, dim=-1)
         return padding.unpad(product(self.noise.drop(attention), value))
 
     def export(self) -> dict[str, np.ndarray]:
