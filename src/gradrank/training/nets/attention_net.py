@@ -134,7 +134,7 @@ def attend(query, key, value, offsets, heads):
     out = np.empty((n, width), query.dtype)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
-        # Sums over k are computed for all documents j at once, in the order of k.
+        # The inner loop runs over the documents j, because sums over k in a fixed order cannot use wide registers.
         columns, logits = np.ascontiguousarray(key[a:b].T), np.empty(b - a)
         for i in range(a, b):
             for start in range(0, width, head_width):
