@@ -4,8 +4,9 @@
 
 The data are drawn in the shape of MQ2007: 46 features, and 40 documents in most queries. A third as many queries
 validate each epoch. The seconds are the difference of a training with four epochs and one with one epoch, divided by
-three. The peer is the model of allRank with the same widths, on random batches of queries that are padded to the longest
-of the batch. It may use every kernel of MKL, and its validation computes only scores. Both minimise the softmax loss.
+three. The peer is the model of allRank with the same widths, on random batches of queries that are padded to the
+longest of the batch. It may use every kernel of MKL, and its validation computes only scores. Both minimise the softmax
+loss.
 
 allRank requires old versions of other packages, but its model needs only torch and attrs. To install it:
 pip install --no-deps allRank
