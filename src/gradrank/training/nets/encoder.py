@@ -22,9 +22,9 @@ CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit th
 class ListPadding(NamedTuple):
     """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
-    `longest` is the number of documents of the longest query. If all queries have this length, nothing is padded, and
-    `cell` and `absent` are None. cell: (n,) number of the cell of each document. absent: (queries, 1, 1, longest)
-    float32, 0 for the cells of documents, and -inf for the other cells.
+    `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
+    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells. If all queries have
+    the same length, nothing is padded, and both are None.
     """
 
     queries: int

@@ -30,8 +30,8 @@ class NumpyProduct(torch.autograd.Function):
         return _product(a, b)
 
     @staticmethod
-    def backward(ctx: Any, slope: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-        a, b = ctx.saved_tensors
+    def backward(ctx: Any, *grad_outputs: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+        (slope,), (a, b) = grad_outputs, ctx.saved_tensors
         of_a, of_b = ctx.needs_input_grad
         return _product(slope, b.mT) if of_a else None, _product(a.mT, slope) if of_b else None
 
