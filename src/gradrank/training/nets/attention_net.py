@@ -134,16 +134,18 @@ def attend(query, key, value, offsets, heads):
     out = np.empty((n, width), query.dtype)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
-        logits = np.empty(b - a)
+        # The inner loop runs over the documents j, because sums over k in a fixed order cannot use wide registers.
+        columns, logits = np.ascontiguousarray(key[a:b].T), np.empty(b - a)
         for i in range(a, b):
             for start in range(0, width, head_width):
+                logits[:] = 0.0
+                for k in range(start, start + head_width):
+                    for j in range(b - a):
+                        logits[j] += query[i, k] * columns[k, j]
                 highest = -np.inf
-                for j in range(a, b):
-                    similarity = 0.0
-                    for k in range(start, start + head_width):
-                        similarity += query[i, k] * key[j, k]
-                    logits[j - a] = similarity / np.sqrt(head_width)
-                    highest = max(highest, logits[j - a])
+                for j in range(b - a):
+                    logits[j] /= np.sqrt(head_width)
+                    highest = max(highest, logits[j])
                 total, sums = 0.0, np.zeros(head_width)
                 for j in range(a, b):
                     weight = np.exp(logits[j - a] - highest)

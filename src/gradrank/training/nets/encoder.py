@@ -13,6 +13,7 @@ import torch
 
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.products import affine, product
 from gradrank.training.nets.scorer import Scorer, TrainingNoise
 
 CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit the memory of a step
@@ -22,31 +23,41 @@ class ListPadding(NamedTuple):
     """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
     `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
-    (queries, 1, 1, longest) mask of the cells without a document.
+    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells. If all queries have
+    the same length, nothing is padded, and both are None.
     """
 
-    cell: torch.Tensor
-    absent: torch.Tensor
+    queries: int
+    longest: int
+    cell: torch.Tensor | None
+    absent: torch.Tensor | None
 
     @classmethod
     def of(cls, offsets: np.ndarray, device: torch.device) -> "ListPadding":
         """Create the layout of the queries with the (q+1,) `offsets`, with tensors on `device`."""
         sizes = np.diff(offsets)
-        longest = int(sizes.max())
-        cell = np.arange(offsets[-1]) + np.repeat(np.arange(len(sizes)) * longest - offsets[:-1], sizes)
-        absent = torch.from_numpy(np.arange(longest) >= sizes[:, None])
-        return cls(torch.from_numpy(cell).to(device), absent[:, None, None, :].to(device))
+        queries, longest = len(sizes), int(sizes.max())
+        if (sizes == longest).all():
+            return cls(queries, longest, None, None)
+        cell = np.arange(offsets[-1]) + np.repeat(np.arange(queries) * longest - offsets[:-1], sizes)
+        absent = np.where(np.arange(longest) < sizes[:, None], np.float32(0.0), np.float32(-np.inf))
+        absent = torch.from_numpy(absent[:, None, None, :]).to(device)
+        return cls(queries, longest, torch.from_numpy(cell).to(device), absent)
 
-    def pad(self, rows: torch.Tensor, heads: int) -> torch.Tensor:
-        """Return (n, width) rows as (queries, heads, longest, width / heads). Cells without a document are 0."""
-        queries, _, _, longest = self.absent.shape
-        cells = rows.new_zeros((queries * longest, rows.shape[1])).index_copy(0, self.cell, rows)
-        return cells.view(queries, longest, heads, -1).transpose(1, 2)
+    def pad(self, rows: torch.Tensor, parts: int, heads: int) -> tuple[torch.Tensor, ...]:
+        """Return (n, parts * width) rows as one (queries, heads, longest, width / heads) array per part.
+
+        Cells without a document are 0.
+        """
+        if self.cell is not None:
+            cells = rows.new_zeros((self.queries * self.longest, rows.shape[1]))
+            rows = cells.index_copy(0, self.cell, rows)
+        return rows.view(self.queries, self.longest, parts, heads, -1).permute(2, 0, 3, 1, 4).unbind()
 
     def unpad(self, padded: torch.Tensor) -> torch.Tensor:
-        """Return the (n, width) rows of a padded array. This is the inverse of `pad`."""
-        queries, heads, longest, width = padded.shape
-        return padded.transpose(1, 2).reshape(queries * longest, heads * width)[self.cell]
+        """Return the (n, width) rows of a padded array. This is the inverse of `pad` for one part."""
+        rows = padded.transpose(1, 2).reshape(self.queries * self.longest, -1)
+        return rows if self.cell is None else rows[self.cell]
 
 
 class Block(torch.nn.Module):
@@ -62,14 +73,16 @@ class Block(torch.nn.Module):
 
     def forward(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
         drop = self.noise.drop
-        x = x + drop(self.joined(self._attend(self.norm_before(x), padding)))
-        return x + drop(self.outer(drop(torch.relu(self.inner(self.norm_between(x))))))
+        x = x + drop(affine(self._attend(self.norm_before(x), padding), self.joined))
+        return x + drop(affine(drop(torch.relu(affine(self.norm_between(x), self.inner))), self.outer))
 
     def _attend(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
-        query, key, value = (padding.pad(layer(x), self.heads) for layer in (self.query, self.key, self.value))
-        similarity = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
-        attention = torch.softmax(similarity.masked_fill(padding.absent, float("-inf")), dim=-1)
-        return padding.unpad(self.noise.drop(attention) @ value)
+        query, key, value = padding.pad(affine(x, self.query, self.key, self.value), 3, self.heads)
+        similarity = product(query / query.shape[-1] ** 0.5, key.mT)
+        if padding.absent is not None:
+            similarity = similarity + padding.absent
+        attention = torch.softmax(similarity, dim=-1)
+        return padding.unpad(product(self.noise.drop(attention), value))
 
     def export(self) -> dict[str, np.ndarray]:
         """Return a dict from name to a copy of the weights or biases. Linear weights have shape (inputs, outputs)."""

@@ -43,12 +43,12 @@ class Inputs(NamedTuple):
 
 
 class TrainingNoise(torch.nn.Module):
-    """Dropout and Gaussian noise during training. The random numbers do not come from torch's global generator."""
+    """Dropout and Gaussian noise during training. The random numbers come from a NumPy generator."""
 
     def __init__(self, dropout: float, noise: float, seed: int) -> None:
         super().__init__()
         self.dropout, self.noise = dropout, noise
-        self.generator = torch.Generator().manual_seed(seed + 1)  # the weights are drawn with `seed`
+        self.generator = np.random.default_rng([seed, 2])  # torch_training uses `seed` and [seed, 1]
 
     def drop(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` after dropout.
@@ -58,14 +58,15 @@ class TrainingNoise(torch.nn.Module):
         """
         if not (self.training and self.dropout):
             return x
-        mask = torch.empty(x.shape).bernoulli_(1.0 - self.dropout, generator=self.generator)
-        return x * (mask / (1.0 - self.dropout)).to(x.device)
+        kept = self.generator.random(x.shape, np.float32) >= self.dropout  # 5 times as fast as torch's bernoulli_
+        return x * torch.from_numpy(kept * np.float32(1.0 / (1.0 - self.dropout))).to(x.device)
 
     def add_noise(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` plus normal noise with standard deviation `noise`. Outside training, no noise is added."""
         if not (self.training and self.noise):
             return x
-        return x + self.noise * torch.randn(x.shape, generator=self.generator).to(x.device)
+        draws = self.generator.standard_normal(x.shape, np.float32)
+        return x + self.noise * torch.from_numpy(draws).to(x.device)
 
 
 class Scorer(ABC):

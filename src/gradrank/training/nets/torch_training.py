@@ -49,8 +49,11 @@ def train_net(
     outputs: number of outputs per document that the loss requires. Raises GradrankError if scores are not finite or the
     GPU is missing.
     """
+    from threadpoolctl import threadpool_limits
+
     epochs = _epochs(train, vali, loss, params, seed, outputs)
-    return best_of(epochs, vali, params.select_by, callback).kept
+    with threadpool_limits(1, "blas"):  # more threads may change the order of sums
+        return best_of(epochs, vali, params.select_by, callback).kept
 
 
 def _epochs(

@@ -10,6 +10,7 @@ from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.encoder import Block, ListPadding, ListScorer
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.products import affine
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 
 
@@ -24,7 +25,7 @@ class Encoder(torch.nn.Module):
         self.norm = torch.nn.LayerNorm(params.width)
 
     def forward(self, x: torch.Tensor, padding: ListPadding) -> torch.Tensor:
-        x = self.embed(x)
+        x = affine(x, self.embed)
         for block in self.block_list:
             x = block(x, padding)
         return self.norm(x)

@@ -10,6 +10,7 @@ from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.encoder import ListScorer
 from gradrank.training.nets.layers import FullyConnected, array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.products import affine
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 from gradrank.training.scorers.attention import Encoder
 
@@ -35,7 +36,7 @@ class DasalcScorer(ListScorer):
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         features = self.inputs.features
         x = self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)])
-        context = self.context(self.encoder(x, self.padding(rows, offsets)))
+        context = affine(self.encoder(x, self.padding(rows, offsets)), self.context)
         hidden = self.net(x)
         return self.output(self.noise.drop(torch.relu(hidden * context + hidden)))
 
