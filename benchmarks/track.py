@@ -25,9 +25,9 @@ NOTES = (
     "{models} logged models and about {values:,} values at the largest size. The content of the store is the same as "
     "before. Logged models with the same inputs and packages now share one call of `mlflow.pyfunc.save_model`.",
     "MLflow is the limit. In a profile of 72 other methods, the import took 18.5 s without the start of the process "
-    "and the creation of the store, and 25.5 s before. Creating, copying and finishing a logged model took 15 ms per fold "
-    "(5.4 s). log_batch took 0.1 ms per value (6.6 s), because MLflow makes a SQLAlchemy object per value and table. "
-    "Writing the files of logged models took 2.2 s.",
+    "and the creation of the store, and 25.5 s before. Creating, copying and finishing a logged model took 15 ms "
+    "per fold (5.4 s). log_batch took 0.1 ms per value (6.6 s), because MLflow makes a SQLAlchemy object "
+    "per value and table. Writing the files of logged models took 2.2 s.",
     "The target of 5 s needs fewer logged models or fewer values, which users would miss.",
 )
 VALUES = 640  # per method: means, means per fold, costs and curves
