@@ -99,7 +99,7 @@ class RankProp(NetRanker[RankPropParams]):
         outputs = cls._outputs(scorer, train)
         for epoch in range(1, params.epochs + 1):
             ranks = rank_targets(outputs, train.labels, lists).astype(np.float32)
-            targets = torch.from_numpy(ranks).to(scorer.inputs.features.device)
+            targets = torch.from_numpy(ranks).to(scorer.inputs.device)
             error = 0.0
             for batch in np.array_split(shuffle.permutation(train.rows), batches):
                 rows = torch.from_numpy(batch).to(targets.device)

@@ -1,20 +1,18 @@
-"""The content of a method's MLflow run: parameters, metrics, data set, and one logged model per fold."""
+"""The content of a method's MLflow run: parameters, metrics and data set."""
 
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
-from gradrank.base.results import PER_QUERY, FoldFolder, MethodFolder
+from gradrank.base.results import PER_QUERY, MethodFolder
 from gradrank.base.validation import flat
 from gradrank.data.reader import TrainingSchema
 from gradrank.data.sources.catalogue import catalogue
@@ -24,8 +22,7 @@ from gradrank.evaluation.seeds import SEED, measured_folds, timings
 from gradrank.training.selection import CRITERION
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
-    from mlflow.entities import Dataset, Metric, Run
+    from mlflow.entities import Dataset, Metric
 
 COST, DATA, SEEDS, CONVENTION = "cost", "data.", "seeds", "convention"  # names that `gradrank diff` reads
 CURVE_POINTS = 40  # largest number of points per training curve
@@ -155,40 +152,3 @@ def _curve_name(column: str) -> str:
     """
     measure = column.removeprefix("vali_")
     return f"selection_{measure}" if measure != column and re.fullmatch(CRITERION, measure) else column
-
-
-def log_model(client: "MlflowClient", run: "Run", result: Result, fold: FoldFolder) -> str:
-    """Log the model of a fold and return its id. `mlflow.pyfunc.load_model("models:/<id>")` loads it."""
-    import mlflow.pyfunc
-    import pandas as pd
-    from mlflow.models import Model, ModelSignature
-    from mlflow.types import ColSpec, Schema, TensorSpec
-    from mlflow.types.schema import AnyType
-
-    spec, method = fold.spec(), result.method
-    name = f"{method.name}-fold{fold.number}{result.suffix(spec)}".replace(".", "_")  # MLflow forbids dots
-    identity = {"dataset": method.dataset, "model": method.name, "fold": fold.number, SEED: spec[SEED]}
-    tags = texts(identity | {"data_sha256": spec["data_sha256"], "spec_sha256": sha256(fold.spec_path)})
-    model = client.create_logged_model(run.info.experiment_id, name, run.info.run_id, tags, result.parameters())
-    trained = TrainingSchema.of(spec)
-    columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), trained.columns.query or "qid", required=False)]
-    columns += [ColSpec(AnyType(), feature) for feature in trained.feature_names]
-    versions = {package: version.partition("+")[0] for package, version in spec["versions"].items()}
-    with TemporaryDirectory() as folder:
-        data, saved = Path(folder, "fold"), Path(folder, "model")
-        shutil.copytree(fold.model_path, data / fold.model_path.name)
-        shutil.copy(fold.spec_path, data)
-        mlflow.pyfunc.save_model(
-            saved,
-            mlflow_model=Model(model.artifact_location, run.info.run_id, model_id=model.model_id),
-            loader_module="gradrank.evaluation.predict",
-            data_path=data,
-            # The inputs have AnyType, because MLflow does not accept integers for a double. The example is artificial,
-            # because rows of a licensed collection must not be copied.
-            signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-            input_example=pd.DataFrame(np.eye(2, spec["features"]), columns=trained.feature_names),
-            pip_requirements=[f"{name}=={version}" for name, version in versions.items() if name != "python"],
-        )
-        client.log_model_artifacts(model.model_id, str(saved))
-    client.finalize_logged_model(model.model_id, "READY")
-    return model.model_id

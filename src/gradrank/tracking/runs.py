@@ -17,6 +17,7 @@ expectation`; the means follow the convention in the tag `convention`.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradrank.base.conventions import selection_convention, selection_label
@@ -25,7 +26,8 @@ from gradrank.base.git import revision
 from gradrank.base.results import Results
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.score_file_pattern import IMPORTED
-from gradrank.tracking.content import CONVENTION, Result, digest, log_model, texts
+from gradrank.tracking.content import CONVENTION, Result, digest, texts
+from gradrank.tracking.logged_models import ModelLog
 from gradrank.tracking.store import open_store
 
 if TYPE_CHECKING:
@@ -74,8 +76,9 @@ def track(
         settings = params.get("datasets", {}).get(data) or {}
         result = Result(root.dataset(data).method(model), primary_convention(params, data), settings)
         results_of.setdefault(data, {})[result] = study
-    with open_store(uri) as (client, experiment):
-        importer = _Import(client, experiment, root, report or root.report_path, revision(root.project))
+    with open_store(uri) as (client, experiment), TemporaryDirectory() as folder:
+        log, figures = ModelLog(client, Path(folder)), report or root.report_path
+        importer = _Import(client, experiment, log, root, figures, revision(root.project))
         parents = {name: importer.study(name, studies[name]) for name in studies}
         imported = [importer.dataset(data, by_result, parents) for data, by_result in results_of.items()]
     return [tracked for by_dataset in imported for tracked in by_dataset]
@@ -87,6 +90,7 @@ class _Import:
 
     client: "MlflowClient"
     experiment: str
+    log: ModelLog
     root: Results
     report: Path
     revision: str | None
@@ -147,7 +151,7 @@ class _Import:
         self._log_input(run, result)
         client.log_artifact(run_id, str(method.per_query_path))
         client.log_batch(run_id, params=[Param(*parameter) for parameter in result.parameters().items()])
-        models = {fold.folder: log_model(client, run, result, fold) for fold in trained}
+        models = {fold.folder: self.log.log(run, result, fold) for fold in trained}
         client.log_outputs(run_id, [LoggedModelOutput(model, 0) for model in models.values()])
         metrics = result.metrics(models, run.info.start_time)
         for start in range(0, len(metrics), METRICS_PER_CALL):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradrank import __version__
 from gradrank.base.conventions import LETOR4, Convention
@@ -33,6 +33,9 @@ from gradrank.training.seeds import job_seed
 from gradrank.training.selection import selection_note
 from gradrank.training.test_part_guard import guard_test_part
 from gradrank.training.weights import check_weights
+
+if TYPE_CHECKING:
+    import polars
 
 
 def train(
@@ -141,9 +144,12 @@ def _fit_and_score(
 ) -> tuple[float, dict[str, float]]:
     """Fit the model, and write the model, its scores for every split, and its training history into `folder`.
 
-    read: function from the name of a split to its collection. Returns the fitting time in seconds and the result of
-    `_write_scores`.
+    read: function from the name of a split to its collection. Returns the fitting time in seconds, and the entries of
+    timing.json about the scoring of the test part. The other parts are scored before, because scoring the first part
+    also loads and compiles code.
     """
+    import polars as pl
+
     history = History(f"{spec['dataset']}/{spec['model']}/fold{spec['fold']}")
     with guard_test_part(test_files, spec["model"]):
         parts = {split: read(split) for split in ("train", "vali")}
@@ -153,9 +159,12 @@ def _fit_and_score(
         fitted = fit(cls, parts["train"], parts["vali"], params, spec["job_seed"], history)
         seconds = time.perf_counter() - started
         fitted.save(folder.model_path)
+        # Each part leaves memory after it has been scored, so the three parts are never in memory together.
+        scores = [_scores(fitted, parts.pop(split), split)[0] for split in ("train", "vali")]
     parts["test"] = read("test")
     with guard_test_part(test_files, spec["model"]):
-        scoring = _write_scores(fitted, parts, folder.scores_path)
+        test_scores, scoring = _scores(fitted, parts["test"], "test")
+    pl.concat([*scores, test_scores]).write_parquet(folder.scores_path)
     history.write(folder.history_path)
     return seconds, scoring
 
@@ -175,22 +184,15 @@ def partial_folder(out: Path) -> Iterator[FoldFolder]:
         shutil.rmtree(partial.folder, ignore_errors=True)
 
 
-def _write_scores(fitted: Model, collections: Mapping[str, Collection], path: Path) -> dict[str, float]:
-    """Write the scores of all collections, and return the entries of timing.json about the scoring time.
-
-    The entries describe the last collection, because scoring the first collection also loads and compiles code.
-    """
+def _scores(fitted: Model, collection: Collection, split: str) -> tuple["polars.DataFrame", dict[str, float]]:
+    """Return the scores of a part, and the entries of timing.json about the scoring time."""
     import polars as pl
 
-    frames, seconds, documents = [], 0.0, 0
-    for split, collection in collections.items():
-        started = time.perf_counter()
-        returned = fitted.score(collection.features, collection.offsets)
-        seconds, documents = time.perf_counter() - started, collection.rows
-        scores = check_scores(returned, documents, f"{fitted.name}: scores of the {split} part")
-        frames.append(pl.DataFrame({"split": [split] * len(scores), "score": scores}))
-    pl.concat(frames).write_parquet(path)
-    return {"score_seconds": round(seconds, 6), "scored_documents": documents}
+    started = time.perf_counter()
+    returned = fitted.score(collection.features, collection.offsets)
+    timing = {"score_seconds": round(time.perf_counter() - started, 6), "scored_documents": collection.rows}
+    scores = check_scores(returned, collection.rows, f"{fitted.name}: scores of the {split} part")
+    return pl.DataFrame({"split": [split] * len(scores), "score": scores}), timing
 
 
 def publish(partial: FoldFolder, out: FoldFolder) -> None:

@@ -100,7 +100,7 @@ class ListScorer(Scorer):
     def padding(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding:
         """Return the layout of the queries with the (q+1,) `offsets` within `rows`. If None, all rows are one query."""
         offsets = np.array([0, len(rows)]) if offsets is None else offsets
-        return ListPadding.of(offsets, self.inputs.features.device)
+        return ListPadding.of(offsets, self.inputs.device)
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
         """Return the batches of an epoch in random order. Each batch is an array of query numbers.

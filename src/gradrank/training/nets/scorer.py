@@ -17,15 +17,25 @@ LOG_LIMIT = 30.0  # Qin et al. 2021
 
 
 class Inputs(NamedTuple):
-    """The preprocessed features of the training part, and the parameters of the preprocessing.
+    """The features of the training part, and the parameters of their preprocessing.
 
-    features: (n, d) float32, standardised, on the device. mean, scale, log_limit: as in nets.net.Net.
+    features: (n, d) float32, not standardised. If there is a `log_limit`, these are the logarithms. mean, scale,
+    log_limit: as in nets.net.Net. device: device of the scorer.
     """
 
-    features: torch.Tensor
+    features: np.ndarray
     mean: np.ndarray
     scale: np.ndarray
     log_limit: float | None
+    device: torch.device
+
+    def of_rows(self, rows: np.ndarray) -> torch.Tensor:
+        """Return the (n, d) preprocessed features of the documents with the (n,) row numbers `rows`, on the device.
+
+        Each batch is standardised when it is needed, because a standardised copy of the training part would double the
+        memory.
+        """
+        return torch.tensor(standardised(self.features[rows], self.mean, self.scale), device=self.device)
 
     @classmethod
     def of(
@@ -33,13 +43,12 @@ class Inputs(NamedTuple):
     ) -> "Inputs":
         """Create the inputs from the (n, d) features of the training part, preprocessed as `params.inputs` states.
 
-        The preprocessed features are copied to `device`. weights: (n,) weights of the documents, or None.
+        weights: (n,) weights of the documents, or None.
         """
         limit = LOG_LIMIT if params.inputs == "log1p" else None
         features = log1p(features, limit)
         mean, scale = standardisation(features, weights)
-        prepared = torch.from_numpy(standardised(features, mean, scale)).to(device)
-        return cls(prepared, mean, scale, limit)
+        return cls(features, mean, scale, limit, device)
 
 
 class TrainingNoise(torch.nn.Module):

@@ -47,17 +47,16 @@ class AttentionScorer(ListScorer):
         generator = torch.Generator().manual_seed(seed)
         self.encoder = Encoder(inputs.features.shape[1], params, generator, self.noise)
         self.output = glorot_layer(params.width, outputs, generator)
-        self.layers = torch.nn.ModuleDict({"encoder": self.encoder, "output": self.output}).to(inputs.features.device)
+        self.layers = torch.nn.ModuleDict({"encoder": self.encoder, "output": self.output}).to(inputs.device)
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        features = self.inputs.features
-        x = self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)])
+        x = self.noise.add_noise(self.inputs.of_rows(rows))
         return self.output(self.encoder(x, self.padding(rows, offsets)))
 
     def export(self) -> AttentionNet:
         arrays = self.encoder.export()
         arrays |= {"output.weights": array(self.output.weight).T.copy(), "output.biases": array(self.output.bias)}
-        return AttentionNet(arrays, *self.inputs[1:], self.heads)
+        return AttentionNet(arrays, self.inputs.mean, self.inputs.scale, self.inputs.log_limit, self.heads)
 
 
 def attention(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:

@@ -31,11 +31,10 @@ class DasalcScorer(ListScorer):
         self.context = glorot_layer(params.width, last, generator)
         self.output = glorot_layer(last, outputs, generator)
         parts = {"net": self.net, "encoder": self.encoder, "context": self.context, "output": self.output}
-        self.layers = torch.nn.ModuleDict(parts).to(inputs.features.device)
+        self.layers = torch.nn.ModuleDict(parts).to(inputs.device)
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        features = self.inputs.features
-        x = self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)])
+        x = self.noise.add_noise(self.inputs.of_rows(rows))
         context = affine(self.encoder(x, self.padding(rows, offsets)), self.context)
         hidden = self.net(x)
         return self.output(self.noise.drop(torch.relu(hidden * context + hidden)))
@@ -44,7 +43,8 @@ class DasalcScorer(ListScorer):
         arrays = self.encoder.export()
         for name, layer in {"context": self.context, "output": self.output}.items():
             arrays |= {f"{name}.weights": array(layer.weight).T.copy(), f"{name}.biases": array(layer.bias)}
-        return AttentionNet(arrays, *self.inputs[1:], self.heads, self.net.export(self.inputs))
+        mean, scale, limit = self.inputs.mean, self.inputs.scale, self.inputs.log_limit
+        return AttentionNet(arrays, mean, scale, limit, self.heads, self.net.export(self.inputs))
 
 
 def dasalc(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:

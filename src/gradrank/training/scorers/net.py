@@ -16,12 +16,11 @@ class NetScorer(Scorer):
         self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
         widths = [inputs.features.shape[1], *hidden, outputs]
         generator = torch.Generator().manual_seed(seed)  # torch's global generator is not used
-        self.net = FullyConnected(widths, params, generator, self.noise).to(inputs.features.device)
+        self.net = FullyConnected(widths, params, generator, self.noise).to(inputs.device)
         self.layers = self.net
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        features = self.inputs.features
-        return self.net(self.noise.add_noise(features[torch.from_numpy(rows).to(features.device)]))
+        return self.net(self.noise.add_noise(self.inputs.of_rows(rows)))
 
     def export(self) -> Net:
         return self.net.export(self.inputs)
