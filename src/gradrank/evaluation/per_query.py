@@ -115,8 +115,15 @@ class QueryValues:
         if self.has_several_seeds(metric):
             return self.runs(metric).half_width
         defined = ~np.isnan(self.values[metric])
-        values, _ = once_per_query(self.values[metric][defined][:, None], self.folds[defined], self.qids[defined])
+        values = self.values[metric][defined]
+        if not self._is_distinct:
+            values, _ = once_per_query(values[:, None], self.folds[defined], self.qids[defined])
         return float(1.96 * np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+    @cached_property
+    def _is_distinct(self) -> bool:
+        """Whether no query is tested in several folds."""
+        return len(np.unique(self.qids)) == len(self.qids)
 
     def same_queries(self, other: "QueryValues") -> bool:
         """Return whether both objects have the same folds and queries in the same order."""
@@ -155,8 +162,9 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}")
+    frame = _ordered(frame, wanted)  # once, because one call per convention takes more time
     return {
-        convention: query_values(rows, wanted)
+        convention: _query_values(rows, wanted)
         for (convention,), rows in frame.group_by("convention", maintain_order=True)
     }
 
@@ -166,9 +174,18 @@ def query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
 
     rows: columns `fold`, `qid`, one per metric, and optionally `seed` and `query`.
     """
+    return _query_values(_ordered(rows, metrics), metrics)
+
+
+def _ordered(rows: "pl.DataFrame", metrics: Sequence[str]) -> "pl.DataFrame":
+    """Return the rows sorted by fold, with nan for undefined values."""
     import polars as pl
 
-    rows = rows.sort("fold", maintain_order=True).with_columns(pl.col(*metrics).fill_null(np.nan))
+    return rows.sort("fold", maintain_order=True).with_columns(pl.col(*metrics).fill_null(np.nan))
+
+
+def _query_values(rows: "pl.DataFrame", metrics: Sequence[str]) -> QueryValues:
+    """Convert the result of `_ordered`."""
     ordered = [rows]
     if SEED in rows.columns:
         ordered = rows.sort(SEED, maintain_order=True).partition_by(SEED, maintain_order=True)

@@ -14,6 +14,7 @@ over folds does not change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,15 +74,19 @@ def prediction_interval(values: np.ndarray, confidence: float = 0.95) -> Interva
 
 def _t_interval(values: np.ndarray, share: float, confidence: float) -> Interval:
     """Return the mean of the values and Student's interval. The scale is `share` times the standard deviation."""
-    from scipy.stats import t
-
     if len(values) < 2:
         return Interval(float(values[0]) if len(values) else np.nan, np.nan, np.nan)
     mean, scale = float(np.mean(values)), float(np.std(values, ddof=1)) * share
-    if scale == 0:  # scipy returns nan for this scale
-        return Interval(mean, mean, mean)
-    low, high = t.interval(confidence, len(values) - 1, loc=mean, scale=scale)
-    return Interval(mean, float(low), float(high))
+    low, high = (_t_quantile(len(values) - 1, tail) for tail in ((1 - confidence) / 2, (1 + confidence) / 2))
+    return Interval(mean, low * scale + mean, high * scale + mean)
+
+
+@cache
+def _t_quantile(degrees: int, probability: float) -> float:
+    """Return a quantile of Student's t distribution, with the bits of `scipy.stats.t.ppf`."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))
 
 
 def paired_t(a: np.ndarray, b: np.ndarray) -> float:
