@@ -17,8 +17,7 @@ Method = Annotated[str, typer.Argument(help="A method of the contest.")]
 Tuner = Annotated[int, typer.Option(min=1, help="Number of the tuner. Each tuner draws its own configurations.")]
 Seconds = Annotated[float, typer.Option(min=0, help="Processor time for the comparison at equal time, per fold.")]
 Variant = Annotated[
-    str | None,
-    typer.Option(help="A model and fixed parameters as JSON, if the method is not a model: '{\"model\": \"softmax\"}'."),
+    str | None, typer.Option(help="Model and fixed parameters as JSON, for a method that is not a registered model.")
 ]
 ContestFolder = Annotated[Path, typer.Option(help="Folder of the contest, or of its reduced form.")]
 
@@ -73,11 +72,7 @@ def choices(
     methods: Annotated[list[str], typer.Argument(help="Methods with their numbers of tuners, such as 'ranksvm:2'.")],
     datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
     seconds: Seconds = 20.0,
-    contest: Variant = Annotated[
-    str | None,
-    typer.Option(help="A model and fixed parameters as JSON, if the method is not a model: '{\"model\": \"softmax\"}'."),
-]
-ContestFolder = FOLDER,
+    contest: ContestFolder = FOLDER,
 ) -> None:
     """Collect all choices in CONTEST/choices.json, which is committed to git before a test part is scored.
 
@@ -107,11 +102,7 @@ def refit(
     pairs: Pairs = None,
     convention: Convention = "letor4",
     adopt_from: Annotated[str, typer.Option(help="Tuned data set, if nothing is tuned on the data.")] = "",
-    contest: Variant = Annotated[
-    str | None,
-    typer.Option(help="A model and fixed parameters as JSON, if the method is not a model: '{\"model\": \"softmax\"}'."),
-]
-ContestFolder = FOLDER,
+    contest: ContestFolder = FOLDER,
 ) -> None:
     """Train the choices of one tuner with several new seeds, and evaluate them on the test parts, per query.
 
@@ -134,7 +125,8 @@ ContestFolder = FOLDER,
 
     chosen = tuner_choices(folder, data, method, tuner, seconds, adopt_from)
     if only_choices:
-        return evaluate_choices(folder, method, tuner, chosen, settings(method))
+        evaluate_choices(folder, method, tuner, chosen, settings(method))
+        return
     members = member_choices(folder, data, chosen, seconds, adopt_from)
     train_members(folder, members, {name: settings(name) for name in members})
     run(folder, method, tuner, chosen, settings(method))
@@ -151,11 +143,7 @@ def divisions(
     seconds: Seconds = 20.0,
     pairs: Pairs = None,
     convention: Convention = "letor4",
-    contest: Variant = Annotated[
-    str | None,
-    typer.Option(help="A model and fixed parameters as JSON, if the method is not a model: '{\"model\": \"softmax\"}'."),
-]
-ContestFolder = FOLDER,
+    contest: ContestFolder = FOLDER,
 ) -> None:
     """Train one frozen configuration on other divisions of the queries, to measure the effect of the training queries.
 

@@ -8,8 +8,8 @@ from gradrank.evaluation.statistics import LEVEL
 from gradrank.studies.factorial.scopes import BEYOND, MEAN, NO_EVIDENCE, Rows
 
 RULE = (
-    "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the mean "
-    "over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p value "
+    "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the "
+    "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p value "
     f"below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so the "
     f"probability that this page has any false claim is at most {LEVEL:.0%}. No evidence of a difference does not show "
     "that two means are equal."
@@ -39,9 +39,8 @@ def _of_pairs(where: str, what: str, averaged: str, rows: Rows) -> str:
         return f"{where}, no difference between {what} may be claimed. {_open(rows)}"
     parts = [f"{better(row)} ({_interval(row)})" for row in claimed]
     rest = [row for row in rows if row["verdict"] == NO_EVIDENCE]
-    sentence = (
-        f"{where}, these differences between {what}, averaged over {averaged}, may be claimed: {'; '.join(parts)}."
-    )
+    opening = f"{where}, these differences between {what}, averaged over {averaged}, may be claimed"
+    sentence = f"{opening}: {'; '.join(parts)}."
     return f"{sentence} {_open(rest)}" if rest else sentence
 
 

@@ -56,13 +56,13 @@ class Cells:
 
     @cached_property
     def runs(self) -> np.ndarray:
-        """(R, C, n) values of the n independent repetitions of a cell: of its tuners or, with one tuner, of its seeds."""
+        """(R, C, n) values of the n independent repetitions of a cell: its tuners or, with one tuner, its seeds."""
         by_run = self.values @ self.weights
         return by_run.mean(axis=3) if by_run.shape[2] > 1 else by_run[:, :, 0]
 
     @property
     def run_variances(self) -> np.ndarray:
-        """(R,) variances of the mean of a cell that are due to tuners and seeds, averaged over the losses of a scorer."""
+        """(R,) variances of a cell's mean that are due to tuners and seeds, averaged over the losses of a scorer."""
         repetitions = self.runs.shape[2]
         if repetitions < 2:
             return np.zeros(len(self.runs))
@@ -126,7 +126,7 @@ def estimate(cells: Cells, weights: np.ndarray) -> Terms:
 
 
 def draw(cells: Cells, weights: np.ndarray, seed: int) -> np.ndarray:
-    """Return the (DRAWS, K) bootstrap draws of the contrasts. seed: seed of the draws, different for each collection."""
+    """Return the (DRAWS, K) bootstrap draws of the contrasts. seed: differs between collections."""
     rng = np.random.default_rng(seed)
     per_query, rows_of_folds = weights @ cells.per_query, fold_queries(cells.folds)
     drawn = np.zeros((DRAWS, len(weights)))

@@ -24,6 +24,8 @@ import numpy as np
 from gradrank.evaluation.variance import CONFIDENCE
 from gradrank.studies.factorial.effects import Terms, p_values
 
+LEAST = 1e-18  # a variance of 0, of two methods with equal values, would have an infinite weight
+
 
 class RandomEffects(NamedTuple):
     """The (K,) random-effects means of K contrasts, their standard errors and p values, and the limits of intervals.
@@ -56,7 +58,7 @@ def random_effects(collections: Sequence[Terms]) -> RandomEffects:
 
     count = len(collections)
     effects = np.stack([terms.estimates for terms in collections])
-    variances = np.stack([terms.errors**2 for terms in collections])
+    variances = np.maximum(LEAST, np.stack([terms.errors**2 for terms in collections]))
     weights = 1 / variances
     common = (weights * effects).sum(axis=0) / weights.sum(axis=0)
     excess = (weights * (effects - common) ** 2).sum(axis=0) - (count - 1)
