@@ -102,6 +102,10 @@ def refit(
     pairs: Pairs = None,
     convention: Convention = "letor4",
     adopt_from: Annotated[str, typer.Option(help="Tuned data set, if nothing is tuned on the data.")] = "",
+    only_choices: Annotated[
+        bool, typer.Option("--only-choices", help="Train no other trials, and not on the validation part.")
+    ] = False,
+    variant: Variant = None,
     contest: ContestFolder = FOLDER,
 ) -> None:
     """Train the choices of one tuner with several new seeds, and evaluate them on the test parts, per query.

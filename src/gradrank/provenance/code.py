@@ -33,8 +33,9 @@ def page_code(settings: RunSettings, study: str) -> str:
     variants = [settings.models[name] for name in settings.study_models(study)]
     modules = {module for variant in variants for module in _modules(variant.model, variant.params)}
     own = settings.studies[study]
-    for method in own.method_names() if isinstance(own, TunedStudySettings) else ():
-        modules |= set(tuning_modules(own.model_class(method)))
+    if isinstance(own, TunedStudySettings):
+        for method in own.method_names():
+            modules |= set(tuning_modules(own.model_class(method)))
     return code_digest("study", study_module(study.partition("/")[0], "page"), *sorted(modules))
 
 

@@ -9,10 +9,10 @@ from gradrank.studies.factorial.scopes import BEYOND, MEAN, NO_EVIDENCE, Rows
 
 RULE = (
     "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the "
-    "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p value "
-    f"below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so the "
-    f"probability that this page has any false claim is at most {LEVEL:.0%}. No evidence of a difference does not show "
-    "that two means are equal."
+    "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p "
+    f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
+    f"the probability that this page has any false claim is at most {LEVEL:.0%}. No evidence of a difference does not "
+    "show that two means are equal."
 )
 
 

@@ -4,7 +4,7 @@ The seconds are those of the trials: processor time of a training on one fold an
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from gradrank.tuning.selection import JUDGED
 
 if TYPE_CHECKING:
     import polars as pl
+
+Name = TypeVar("Name", str, tuple[str, str])
 
 BUDGETS = (1.0, 10.0, 100.0)  # seconds per tuner and fold
 
@@ -21,14 +23,14 @@ def seconds_per_training(trials: "Sequence[pl.DataFrame]") -> float:
     return float(np.mean(np.concatenate([table["seconds"].to_numpy() for table in trials])))
 
 
-def front(values: Mapping[str, tuple[float, float]]) -> list[str]:
+def front(values: Mapping[Name, tuple[float, float]]) -> list[Name]:
     """Return the names on the Pareto front, fastest first.
 
     values: for each name, its value and its seconds. A name is on the front if every other name that is as fast or
     faster has a lower value.
     """
     ordered = sorted(values, key=lambda name: (values[name][1], -values[name][0], name))
-    found: list[str] = []
+    found: list[Name] = []
     for name in ordered:
         if not found or values[name][0] > values[found[-1]][0]:
             found.append(name)
