@@ -125,24 +125,24 @@ def estimate(cells: Cells, weights: np.ndarray) -> Terms:
     return Terms(per_query @ cells.weights, variances, freedoms)
 
 
-def draw(cells: Cells, weights: np.ndarray, seed: int) -> np.ndarray:
-    """Return the (DRAWS, K) bootstrap draws of the contrasts. seed: differs between collections."""
+def draw(cells: Cells, weights: np.ndarray, seed: int, draws: int) -> np.ndarray:
+    """Return the (draws, K) bootstrap draws of the contrasts. seed: differs between collections."""
     rng = np.random.default_rng(seed)
     per_query, rows_of_folds = weights @ cells.per_query, fold_queries(cells.folds)
-    drawn = np.zeros((DRAWS, len(weights)))
+    drawn = np.zeros((draws, len(weights)))
     for rows in rows_of_folds:
-        counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)
+        counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=draws)
         drawn += counts @ per_query[:, rows].T / (len(rows) * len(rows_of_folds))
     scorers, losses, repetitions = cells.runs.shape
     if repetitions < 2:
         return drawn
     deviations = cells.runs - cells.runs.mean(axis=2, keepdims=True)
     residuals = np.sqrt(repetitions / (repetitions - 1)) * deviations.reshape(scorers, -1)
-    picked = rng.integers(0, residuals.shape[1], size=(DRAWS, scorers, losses, repetitions))
+    picked = rng.integers(0, residuals.shape[1], size=(draws, scorers, losses, repetitions))
     noise = residuals[np.arange(scorers)[:, None, None], picked].mean(axis=3)
-    return drawn + noise.reshape(DRAWS, -1) @ weights.T
+    return drawn + noise.reshape(draws, -1) @ weights.T
 
 
 def intervals(drawn: np.ndarray) -> np.ndarray:
-    """Return the (2, K) ends of the 95% percentile intervals of (DRAWS, K) draws."""
+    """Return the (2, K) ends of the 95% percentile intervals of (draws, K) draws."""
     return np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)

@@ -15,7 +15,7 @@ import numpy as np
 from gradrank.evaluation.significance.power import detectable_difference
 from gradrank.evaluation.statistics import LEVEL, holm
 from gradrank.studies.factorial.contrasts import Contrast, contrasts, deviations, matrix
-from gradrank.studies.factorial.effects import Cells, Terms, draw, estimate, intervals
+from gradrank.studies.factorial.effects import DRAWS, Cells, Terms, draw, estimate, intervals
 from gradrank.studies.factorial.pooling import mean_of, random_effects
 
 MEAN, BEYOND = "mean", "beyond"  # the scopes of several collections
@@ -39,14 +39,14 @@ class Analysis:
     shares: dict[str, Rows]
 
 
-def analyse(collections: Mapping[str, Cells], scorers: list[str], losses: list[str]) -> Analysis:
-    """Return the analysis of the cells of each collection."""
+def analyse(collections: Mapping[str, Cells], scorers: list[str], losses: list[str], draws: int = DRAWS) -> Analysis:
+    """Return the analysis of the cells of each collection. draws: number of draws of the bootstrap."""
     tested, described = contrasts(scorers, losses), deviations(scorers, losses)
     combinations = [Contrast("cell", scorer, loss, np.empty(0)) for scorer in scorers for loss in losses]
     weights = np.vstack([matrix(tested), matrix(described), np.eye(len(combinations))])
     terms = {name: estimate(cells, weights) for name, cells in collections.items()}
-    drawn = {name: draw(cells, weights, seed) for seed, (name, cells) in enumerate(collections.items())}
-    count, ends = len(tested), {name: intervals(draws) for name, draws in drawn.items()}
+    drawn = {name: draw(cells, weights, seed, draws) for seed, (name, cells) in enumerate(collections.items())}
+    count, ends = len(tested), {name: intervals(own) for name, own in drawn.items()}
     parts = {"effects": slice(count, count + len(described)), "cells": slice(count + len(described), None)}
     described_rows = {
         part: {
@@ -58,7 +58,7 @@ def analyse(collections: Mapping[str, Cells], scorers: list[str], losses: list[s
     scopes = {name: _scope(tested, _first(own, count), ends[name][:, :count]) for name, own in terms.items()}
     if len(collections) > 1:
         own = [_first(each, count) for each in terms.values()]
-        average = np.mean([draws[:, :count] for draws in drawn.values()], axis=0)
+        average = np.mean([each[:, :count] for each in drawn.values()], axis=0)
         scopes[MEAN] = _scope(tested, mean_of(own), intervals(average))
         scopes[BEYOND] = _beyond(tested, own)
     for rows in scopes.values():
