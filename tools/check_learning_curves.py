@@ -28,8 +28,7 @@ def read(folder: Path) -> dict[str, tuple[Curves, dict[int, np.ndarray]]]:
     """Return, for each data set, the values, and the folds of the queries by number of training queries."""
     found: dict[str, tuple[Curves, dict[int, np.ndarray]]] = {}
     for path in sorted((folder / "jobs").glob("*.json")):
-        job = json.loads(path.read_text(encoding="utf-8"))
-        job = job.get("result", job)
+        job = json.loads(path.read_text(encoding="utf-8"))["found"]
         if not job["folds"]:
             continue
         size = job["queries"] or round(sum(job["training_queries"]) / len(job["training_queries"]))
@@ -91,7 +90,7 @@ def tables(dataset: str, curves: Curves, folds: dict[int, np.ndarray], families:
 
 
 def winners(curves: Curves, means: dict, better: set, families: Rows) -> Rows:
-    """Return the rows of the families. Which methods are in a family is not in the files: the best one is taken over."""
+    """Return the rows of the families. The best method of a family is taken from `families`, and not recomputed."""
     rows = []
     for size in sorted(curves):
         own = {row["family"]: row["method"] for row in families if row["size"] == size}

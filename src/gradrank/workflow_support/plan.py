@@ -263,7 +263,7 @@ class Plan:
         return files
 
     def job_files(self, study: str, dataset: str | None = None) -> list[str]:
-        """Return the result files of the study's own jobs. dataset: by default, the jobs of all data sets and others."""
+        """Return the result files of the study's own jobs. dataset: the data set of the jobs; by default, all jobs."""
         jobs = self.study_jobs(study).items()
         chosen = [job for job, settings in jobs if dataset in (None, settings.get("dataset"))]
         return [f"results/studies/{study}/jobs/{job}.json" for job in chosen]

@@ -84,7 +84,7 @@ def test_the_difference_is_computed_draw_by_draw(curves):
     found = difference(a, b)
     assert found.difference == pytest.approx(a.mean - b.mean)
     shifted = type(a)(a.values + 0.1, a.folds)
-    assert difference(shifted, a).error == pytest.approx(0, abs=1e-12) and difference(shifted, a).p == 0
+    assert difference(shifted, a).error == pytest.approx(0, abs=1e-12) and difference(shifted, a).p < 1e-9
     assert difference(curves[12]["listnet"], curves[12]["mart"]).freedom > 0
 
 
