@@ -1,4 +1,4 @@
-"""What may be claimed and what not, in words that follow from the numbers by fixed rules."""
+"""The claims of the page, and the missing ones, in words that follow from the numbers by fixed rules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -73,7 +73,7 @@ def budgets(dataset: str, rows: Rows) -> Table:
     columns = [Column("seconds", "seconds per fold", "g"), Column("scorer"), Column("finished", "losses in time", "d")]
     columns += [Column("loss", "best loss"), Column("validation", f"validation {MEASURE}", ".4f")]
     note = "Best validation value among the trials that end within the time, mean over folds and tuners."
-    return Table(f"budgets_{dataset}", "What 1, 10 and 100 seconds per fold buy", columns, rows, note)
+    return Table(f"budgets_{dataset}", "Validation values of 1, 10 and 100 seconds per fold", columns, rows, note)
 
 
 def files(dataset: str, digests: Mapping[str, str]) -> Table:
