@@ -89,7 +89,9 @@ rule refit:
         code=lambda wc: contest.stage_code(wc.contest, "refit", wc.method),
         seeds=lambda wc: settings.studies[wc.contest].seeds,
         seconds=lambda wc: settings.studies[wc.contest].seconds,
-        pairs=lambda wc: contest.pairs_option(wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)),
+        pairs=lambda wc: contest.pairs_option(
+            wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)
+        ),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         adopt=lambda wc: contest.refit_options(wc.contest, wc.dataset, wc.method),
