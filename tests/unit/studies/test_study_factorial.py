@@ -43,7 +43,9 @@ def inputs(tmp_path_factory):
     for name in DATASETS:
         generate(name.removeprefix("synthetic_"), 20, 12, 1, root / name)
         parse(root / name, root / "data" / name, seed=1, dataset=name)
-    settings = Settings(datasets=DATASETS, scorers=SCORERS, losses=LOSSES, trials=TRIALS, seeds=SEEDS, tuners=TUNERS)
+    settings = Settings(
+        datasets=DATASETS, scorers=dict.fromkeys(SCORERS, {}), losses=LOSSES, trials=TRIALS, seeds=SEEDS, tuners=TUNERS
+    )
     models()
     try:
         for method in settings.methods:
@@ -121,14 +123,24 @@ def test_another_script_recomputes_every_number(inputs):
 
 def test_settings_take_any_scorer_and_loss_by_name():
     def settings(**changes):
-        study = {"datasets": ["mq2007"], "scorers": ["net", "trees"], "losses": ["ranknet", "listnet"]} | changes
+        study = {
+            "datasets": ["mq2007"],
+            "scorers": {"net": {}, "trees": {}},
+            "losses": ["ranknet", "listnet"],
+        } | changes
         return check(SETTINGS | {"studies": {"factorial": study}}).studies["factorial"]
 
     assert settings().methods == ("net-ranknet", "net-listnet", "trees-ranknet", "trees-listnet")
+    narrow = settings(scorers={"narrow": {"scorer": "net", "hidden": [8]}, "trees": {"rounds": 9}})
+    assert narrow.variant_of("narrow-listnet") == (
+        {"model": "softmax", "loss": "listnet", "scorer": "net", "hidden": [8], "select_by": "ndcg@10"}
+    )
+    assert narrow.variant_of("trees-ranknet") == {"model": "any_loss_trees", "loss": "ranknet", "rounds": 9}
     for wrong, message in (
-        ({"scorers": ["net", "forest"]}, "scorer 'forest'"),
+        ({"scorers": {"net": {}, "forest": {}}}, "scorer 'forest'"),
+        ({"scorers": {"net": {"epoch": 3}, "trees": {}}}, "epoch: unknown key"),
         ({"losses": ["ranknet", "listnett"]}, "unknown loss"),
-        ({"scorers": ["net", "net"]}, "duplicate name"),
+        ({"losses": ["ranknet", "ranknet"]}, "duplicate name"),
     ):
         with pytest.raises(GradrankError, match=message):
             settings(**wrong)

@@ -55,7 +55,10 @@ def test_a_fusion_waits_for_the_methods_that_combine_nothing(contest):
     assert contest.member_values("contest", "mq2007", "regression") == []
     assert contest.tune_options("contest", "combsum").endswith("--among regression,ranksvm")
     assert contest.pair_stamps("contest", "mq2007", ["ranksvm"]) == ["data/pairs/mq2007/pairs.json"]
-    assert contest.pair_stamps("contest", "mq2007", ["regression"]) == [] and contest.pairs_option("contest", "mq2007", ["regression"]) == ""
+    assert (
+        contest.pair_stamps("contest", "mq2007", ["regression"]) == []
+        and contest.pairs_option("contest", "mq2007", ["regression"]) == ""
+    )
 
 
 def test_choices_are_made_on_the_tuned_data_set_alone(contest):
@@ -69,7 +72,12 @@ def test_choices_are_made_on_the_tuned_data_set_alone(contest):
 
 def test_another_study_is_tuned_in_the_same_way():
     """The cells of a factorial study are variants, which the commands get as options, and its files are its own."""
-    factorial = {"datasets": ["mq2007"], "scorers": ["net", "trees"], "losses": ["ranknet", "softmax"], "trials": 3}
+    factorial = {
+        "datasets": ["mq2007"],
+        "scorers": {"net": {}, "trees": {}},
+        "losses": ["ranknet", "softmax"],
+        "trials": 3,
+    }
     study = ContestPlan(Plan(check(SETTINGS | {"studies": {"contest": CONTEST, "factorial": factorial}})))
     assert study.main_forms == ["contest", "factorial"]
     assert study.trials("factorial", "mq2007", "net-softmax")[1] == (

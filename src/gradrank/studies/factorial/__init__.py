@@ -4,9 +4,9 @@ The study is computed like the contest, in parts whose results are in git. The p
 the effect of the loss and their interaction.
 """
 
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, computed_field, field_validator, model_validator
+from pydantic import Field, StringConstraints, computed_field, field_validator, model_validator
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.config.tuned_studies import TunedStudySettings
@@ -17,22 +17,24 @@ PUBLICATION = (
     "R. A. Fisher: The design of experiments. 1935, and the protocol is that of the contest."
 )
 TREES = "trees"  # the scorer that LightGBM trains
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$")]
 BASE = "softmax"  # the model of a loss that is not the name of a neural ranker; its own loss has no settings
 
 
 class Settings(TunedStudySettings):
     """Settings of the study.
 
-    scorers: names of scorers of nets, and `trees`. losses: names of losses with one output per document. Every scorer
-    is combined with every loss.
+    scorers: the fixed parameters of each scorer. The name is that of a scorer of nets, or `trees`, or any other name if
+    the parameters have the key `scorer`. losses: names of losses with one output per document. Every scorer is combined
+    with every loss.
     """
 
     trials: int = Field(4, strict=True, ge=1, le=10_000)
     seeds: int = Field(2, strict=True, ge=1, le=100)
-    scorers: tuple[str, ...] = Field(min_length=2)
+    scorers: dict[Name, dict[str, Any]] = Field(min_length=2)
     losses: tuple[str, ...] = Field(min_length=2)
 
-    @field_validator("scorers", "losses")
+    @field_validator("losses")
     @classmethod
     def _differ(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(names)) < len(names):
@@ -68,11 +70,12 @@ class Settings(TunedStudySettings):
         from gradrank.training.nets.neural import NeuralRanker
         from gradrank.training.registry import models
 
-        scorer, _, loss = method.partition("-")
-        if scorer == TREES:
-            return {"model": "any_loss_trees", "loss": loss}
+        name, _, loss = method.partition("-")
+        scorer = {"scorer": name} | self.scorers[name]
+        if scorer["scorer"] == TREES:
+            return {"model": "any_loss_trees", "loss": loss} | self.scorers[name]
         is_ranker = loss in models() and issubclass(models()[loss], NeuralRanker)
-        return {"model": loss if is_ranker else BASE, "loss": loss, "scorer": scorer, "select_by": "ndcg@10"}
+        return {"model": loss if is_ranker else BASE, "loss": loss, "select_by": "ndcg@10"} | scorer
 
     def refits_only_choices(self) -> bool:
         return True
