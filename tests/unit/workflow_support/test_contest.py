@@ -88,7 +88,7 @@ def test_another_study_is_tuned_in_the_same_way():
     )
     assert study.refit_options("factorial", "mq2007", "trees-softmax").startswith("--only-choices --variant ")
     assert study.pair_stamps("factorial", "mq2007", ["net-ranknet"]) == [], "the pairs follow from the grades"
-    names = [name for name in study.settings["factorial"].method_names()]
+    names = list(study.settings["factorial"].method_names())
     assert len({study.stage_code("factorial", "tune", name) for name in names}) == 4, "each loss and scorer counts"
     assert study.divisions("factorial") == [] and study.refit_options("contest", "mq2007", "ranksvm") == ""
 
