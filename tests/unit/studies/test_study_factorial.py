@@ -44,7 +44,12 @@ def inputs(tmp_path_factory):
         generate(name.removeprefix("synthetic_"), 20, 12, 1, root / name)
         parse(root / name, root / "data" / name, seed=1, dataset=name)
     settings = Settings(
-        datasets=DATASETS, scorers=dict.fromkeys(SCORERS, {}), losses=LOSSES, trials=TRIALS, seeds=SEEDS, tuners=TUNERS
+        datasets=DATASETS,
+        scorers={key: {} for key in SCORERS},
+        losses=LOSSES,
+        trials=TRIALS,
+        seeds=SEEDS,
+        tuners=TUNERS,
     )
     models()
     try:
