@@ -40,7 +40,8 @@ class Settings(StudySettings):
             return values
         if "models" in values:
             raise ValueError("the methods are listed in `families`. Fix: remove the key `models`")
-        return values | {"models": [name for names in families.values() for name in names]}
+        listed = [names for names in families.values() if isinstance(names, list | tuple)]
+        return values | {"models": [name for names in listed for name in names]}
 
 
 def training_jobs(settings: Settings, trainings: Iterable[dict[str, Any]]) -> dict[str, Any]:
