@@ -59,10 +59,11 @@ def _interval(row: Mapping[str, Any]) -> str:
 
 def _open(rows: Rows) -> str:
     """Return a sentence on the pairs without evidence, and on the differences that could have been found."""
-    least, most = (f(row["detectable"] for row in rows) for f in (min, max))
+    least, most = (number(f(row["detectable"] for row in rows)) for f in (min, max))
+    size = least if len(rows) == 1 else f"{least} to {most}, depending on the pair,"
     return (
-        f"There is no evidence for {len(rows)} {'pair' if len(rows) == 1 else 'pairs'}. A true difference of "
-        f"{number(least)} to {number(most)}, depending on the pair, would have been found with a probability of 80%."
+        f"There is no evidence for {len(rows)} {'pair' if len(rows) == 1 else 'pairs'}. A true difference of {size} "
+        "would have been found with a probability of 80%."
     )
 
 

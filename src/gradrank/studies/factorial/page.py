@@ -80,9 +80,9 @@ def _means(
     figure = Figure(f"heat_map_{dataset}", f"{MEASURE} by scorer and loss", drawing, alt, table)
     tuners, seeds = cells.values.shape[2:4]
     text = (
-        f"{len(scorers)} scorers with {len(losses)} losses each. Per combination and fold: {tuners} tuners with "
-        f"{settings['trials']} configurations each, chosen by validation {MEASURE}; every choice is trained with "
-        f"{seeds} seeds. Convention: `{settings['conventions'][dataset]}`. {len(cells.folds):,} test queries."
+        f"{len(scorers)} scorers with {len(losses)} losses each. Per combination and fold: tuners {tuners}, "
+        f"configurations per tuner {settings['trials']}, chosen by validation {MEASURE}, and seeds per choice {seeds}. "
+        f"Convention: `{settings['conventions'][dataset]}`. {len(cells.folds):,} test queries."
     )
     content = [figure, table, tables.effects(dataset, analysis.effects[dataset])]
     content += [tables.shares(dataset, analysis.shares[dataset])]
