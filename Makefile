@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: docs reproduce run test test-system lint format bench readme lock versions contest-parts
+.PHONY: docs reproduce run test test-system lint format bench readme lock versions
 # Without --force, `dvc commit` adds only files to DVC's cache that match dvc.lock.
 reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
@@ -52,11 +52,12 @@ format: $(READY)
 	.venv/bin/ruff check --fix .
 	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt Snakefile workflow
 
-# After a clone, git gives all files arbitrary times. Store the data of the contest, and give the finished parts of the
-# contest in git one later time, so that Snakemake takes them as finished.
-contest-parts: $(READY)
-	.venv/bin/snakemake --cores $(CORES) contest_data
-	git ls-files -z results/studies/contest | xargs -0 touch -t "$$(date +%Y%m%d%H%M.%S)"
+# After a clone, git gives all files arbitrary times. `make contest-parts` stores the data of the contest, and gives the
+# finished parts of the contest in git one later time, so that Snakemake takes them as finished. `make factorial-parts`
+# does the same for the study `factorial`.
+%-parts: $(READY)
+	.venv/bin/snakemake --cores $(CORES) $*_data
+	git ls-files -z results/studies/$* | xargs -0 touch -t "$$(date +%Y%m%d%H%M.%S)"
 
 # The benchmarks use MQ2007. GRADRANK_MIRROR is the folder with its archive.
 bench: $(READY)

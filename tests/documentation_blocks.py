@@ -17,7 +17,7 @@ README_REASONS = {
 BLOCK = re.compile(r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
 
 COMMANDS = ["contest", "conventions", "diff", "explain", "folds", "models", "submit", "tutorial"]
-SETTINGS = ["changes", "contest", "datasets", "folds", "gpu", "own-data", "tutorial"]
+SETTINGS = ["changes", "contest", "datasets", "factorial", "folds", "gpu", "own-data", "tutorial"]
 # For the blocks of a language on a page: the test that runs those without a comment.
 RUN_BY = {(f"docs/{page}.md", kind): "tests/workflow/test_docs.py" for page in COMMANDS for kind in ("sh", "text")}
 RUN_BY |= {(f"docs/{page}.md", "yaml"): "tests/unit/config/test_params_file.py" for page in SETTINGS}

@@ -42,6 +42,21 @@ def test_the_reduced_contest_runs_and_its_page_is_reproducible(rerun):
     assert rerun.files(CONTEST) == before
 
 
+def test_a_reduced_factorial_study_runs_and_its_page_is_recorded(rerun):
+    """Its jobs are those of a contest, with the combinations as variants, and its record lists the files in git."""
+    small = {"datasets": ["mine"], "scorers": {"linear": {"epochs": 2}, "trees": {"rounds": 3}}}
+    small |= {"losses": ["softmax", "squared_error"], "trials": 2, "tuners": 1, "seeds": 2}
+    rerun.params(studies={"factorial": small | {"datasets": ["mq2007"], "reduced": small}})
+    folder = rerun.root / "results/studies/factorial/reduced"
+    rerun.snakemake("--cores", "2", f"{folder.relative_to(rerun.root)}/provenance.json")
+    cells = {"linear-softmax", "linear-squared_error", "trees-softmax", "trees-squared_error"}
+    numbers, record = read_json(folder / "numbers.json"), read_json(folder / "provenance.json")
+    assert {f"{row['scorer']}-{row['loss']}" for row in numbers["pareto_mine"]} == cells
+    assert record["read"].keys() == {f"values/mine/{cell}" for cell in cells}
+    assert {f"{stage} {cell}" for stage in ("tune", "refit") for cell in cells} < record["code"].keys()
+    rerun.run("gradrank", "verify")
+
+
 def test_a_clone_continues_from_the_parts_in_git(rerun, tmp_path):
     """Only trials, choices and values are kept, with arbitrary times. Missing values are computed, and nothing else."""
     rerun.params(studies={"contest": SMALL})

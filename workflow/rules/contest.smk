@@ -1,19 +1,19 @@
 # Compare methods under one tuning budget: try configurations, choose one per tuner and fold on the validation part,
 # train the choices with several seeds, and evaluate them.
 #
-# Needs: data/parquet/<dataset>/ of the data sets that `studies.contest` of params.yaml names, and data/pairs/<dataset>/
-# for some methods.
-# Makes: in results/studies/contest/, trials/ with the trials of every tuner, choices.json, values/ with the test values
+# Needs: data/parquet/<dataset>/ of the data sets that `studies.contest` and the other tuned studies of params.yaml name,
+# and data/pairs/<dataset>/ for some methods.
+# Makes: in results/studies/<contest>/, trials/ with the trials of every tuner, choices.json, values/ with the test values
 # per query, and divisions/ with those on other divisions of the queries. These files are in git, so that a contest can
-# be computed in parts (docs/contest.md). The reduced form of the contest has the same files in
-# results/studies/contest/reduced/. The trained models in runs/ are not outputs, because these jobs resume from the
+# be computed in parts (docs/contest.md). The reduced form has the same files in
+# results/studies/<contest>/reduced/. The trained models in runs/ are not outputs, because these jobs resume from the
 # models that are finished.
 
 
 rule tune:
     "Train the configurations of one tuner on every fold, and evaluate them on the validation parts."
     input:
-        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
+        lambda wc: contest.pair_stamps(wc.contest, wc.dataset, [wc.method]),
         data="data/parquet/{dataset}/collection.json",  # the job does not read the test parts
     output:
         "results/studies/{contest}/trials/{dataset}/{method}/tuner{tuner}.parquet",
@@ -22,9 +22,9 @@ rule tune:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.stage_code("tune", wc.method),
+        code=lambda wc: contest.stage_code(wc.contest, "tune", wc.method),
         plan=lambda wc: contest.tune_options(wc.contest, wc.method),
-        pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
+        pairs=lambda wc: contest.pairs_option(wc.contest, wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
@@ -75,7 +75,7 @@ rule refit:
     input:
         lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
         lambda wc: ancient(contest.member_values(wc.contest, wc.dataset, wc.method)),
-        lambda wc: contest.pair_stamps(wc.dataset, contest.with_members(wc.contest, wc.method)),
+        lambda wc: contest.pair_stamps(wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)),
         # Written after every choice is made. More tuners change the file, but not the choices of the others.
         choices=ancient("results/studies/{contest}/choices.json"),
         data="data/parquet/{dataset}/collection.json",
@@ -86,13 +86,15 @@ rule refit:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.stage_code("refit", wc.method),
+        code=lambda wc: contest.stage_code(wc.contest, "refit", wc.method),
         seeds=lambda wc: settings.studies[wc.contest].seeds,
         seconds=lambda wc: settings.studies[wc.contest].seconds,
-        pairs=lambda wc: contest.pairs_option(wc.dataset, contest.with_members(wc.contest, wc.method)),
+        pairs=lambda wc: contest.pairs_option(
+            wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)
+        ),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
-        adopt=lambda wc: contest.source_option(wc.contest, wc.dataset),
+        adopt=lambda wc: contest.refit_options(wc.contest, wc.dataset, wc.method),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
     shell:
@@ -115,7 +117,7 @@ rule divisions:
     "Train one frozen configuration on other divisions of the queries, and evaluate it per query."
     input:
         lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
-        lambda wc: contest.pair_stamps(wc.dataset, [wc.method]),
+        lambda wc: contest.pair_stamps(wc.contest, wc.dataset, [wc.method]),
         choices=ancient("results/studies/{contest}/choices.json"),
         data="data/parquet/{dataset}/collection.json",
     output:
@@ -125,10 +127,10 @@ rule divisions:
     conda:
         "../envs/gradrank.yaml"
     params:
-        code=lambda wc: contest.stage_code("divisions", wc.method),
+        code=lambda wc: contest.stage_code(wc.contest, "divisions", wc.method),
         divisions=lambda wc: settings.studies[wc.contest].divisions.count,
         seconds=lambda wc: settings.studies[wc.contest].seconds,
-        pairs=lambda wc: contest.pairs_option(wc.dataset, [wc.method]),
+        pairs=lambda wc: contest.pairs_option(wc.contest, wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,
@@ -148,40 +150,43 @@ rule divisions:
 
 
 # These targets end before the next step, so that each step can be committed to git.
-if "contest" in contest.forms:
+for form in contest.main_forms:
 
-    rule contest_data:
-        "Store the data sets of the contest and their pairs."
+    rule:
+        name:
+            f"{form}_data"
         input:
-            [file for dataset in contest.datasets("contest") for file in plan.stored_stamps(dataset)],
+            [file for dataset in contest.datasets(form) for file in plan.stored_stamps(dataset)],
         localrule: True
 
-    rule contest_choices:
-        "Make the choices of all data sets."
+    rule:
+        name:
+            f"{form}_choices"
         input:
-            "results/studies/contest/choices.json",
+            f"results/studies/{form}/choices.json",
         localrule: True
 
-    for dataset in contest.datasets("contest"):
+    for dataset in contest.datasets(form):
 
         rule:
             name:
-                f"contest_trials_{dataset}"
+                f"{form}_trials_{dataset}"
             input:
-                lambda _, dataset=dataset: contest.all_trials("contest", [dataset]),
+                lambda _, form=form, dataset=dataset: contest.all_trials(form, [dataset]),
             localrule: True
 
         rule:
             name:
-                f"contest_values_{dataset}"
+                f"{form}_values_{dataset}"
             input:
-                lambda _, dataset=dataset: contest.values("contest", [dataset]),
+                lambda _, form=form, dataset=dataset: contest.values(form, [dataset]),
             localrule: True
 
-    rule contest_divisions:
-        "Train some methods on other divisions of the queries."
+    rule:
+        name:
+            f"{form}_divisions"
         input:
-            contest.divisions("contest"),
+            contest.divisions(form),
         localrule: True
 
 

@@ -64,3 +64,24 @@ rule study:
             --code {params.stages:q} \
             >{log} 2>&1
         """
+
+
+# These targets run the jobs of one data set, so that a study can be computed in parts.
+for study in plan.studies:
+    for dataset in plan.job_datasets(study):
+
+        rule:
+            name:
+                f"{study}_jobs_{dataset}"
+            input:
+                lambda _, study=study, dataset=dataset: plan.job_files(study, dataset),
+            localrule: True
+
+    if plan.job_datasets(study):
+
+        rule:
+            name:
+                f"{study}_data"
+            input:
+                [file for dataset in plan.job_datasets(study) for file in plan.stored_stamps(dataset)],
+            localrule: True

@@ -16,6 +16,9 @@ FOLDER = Path("results/studies/contest")
 Method = Annotated[str, typer.Argument(help="A method of the contest.")]
 Tuner = Annotated[int, typer.Option(min=1, help="Number of the tuner. Each tuner draws its own configurations.")]
 Seconds = Annotated[float, typer.Option(min=0, help="Processor time for the comparison at equal time, per fold.")]
+Variant = Annotated[
+    str | None, typer.Option(help="Model and fixed parameters as JSON, for a method that is not a registered model.")
+]
 ContestFolder = Annotated[Path, typer.Option(help="Folder of the contest, or of its reduced form.")]
 
 
@@ -36,6 +39,7 @@ def tune(
     among: Annotated[str, typer.Option(help="Methods that a fusion combines, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
     convention: Convention = "letor4",
+    variant: Variant = None,
 ) -> None:
     """Try random configurations of a model on each fold, and evaluate them on the fold's own validation part.
 
@@ -47,15 +51,17 @@ def tune(
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
 
+    modules = _add_variant(model, variant)
     plan = Plan(trials, tuner, tuple(name for name in among.split(",") if name))
-    table = run(model, data, plan, seed, out, pairs, _code("tune", model), resolve(convention), fold)
+    table = run(model, data, plan, seed, out, pairs, _code("tune", model, *modules), resolve(convention), fold)
+    trained = json.loads(variant)["model"] if variant else model
     for choice in choose(table, math.inf):
         if choice.value is not None:
             typer.echo(
                 f"fold {choice.fold}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}. "
                 "To train it, run:"
             )
-            job = f"--model {model} --data {data} --fold {choice.fold} --seed {seed} --convention {convention}"
+            job = f"--model {trained} --data {data} --fold {choice.fold} --seed {seed} --convention {convention}"
             typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
 
 
@@ -96,6 +102,10 @@ def refit(
     pairs: Pairs = None,
     convention: Convention = "letor4",
     adopt_from: Annotated[str, typer.Option(help="Tuned data set, if nothing is tuned on the data.")] = "",
+    only_choices: Annotated[
+        bool, typer.Option("--only-choices", help="Train no other trials, and not on the validation part.")
+    ] = False,
+    variant: Variant = None,
     contest: ContestFolder = FOLDER,
 ) -> None:
     """Train the choices of one tuner with several new seeds, and evaluate them on the test parts, per query.
@@ -105,17 +115,22 @@ def refit(
     """
     use_one_thread()
     from gradrank.evaluation.conventions import resolve
+    from gradrank.tuning.choice_values import CHOICE_VALUES, evaluate_choices
     from gradrank.tuning.folders import Contest
     from gradrank.tuning.members import member_choices, tuner_choices
     from gradrank.tuning.refits import Refits, train_members
     from gradrank.tuning.refits import refit as run
 
     definition, folder = resolve(convention), Contest(contest)
+    modules = _add_variant(method, variant) + ((CHOICE_VALUES,) if only_choices else ())
 
     def settings(name: str) -> Refits:
-        return Refits(data, seeds, seed, pairs, _code("refit", name), definition)
+        return Refits(data, seeds, seed, pairs, _code("refit", name, *modules), definition)
 
     chosen = tuner_choices(folder, data, method, tuner, seconds, adopt_from)
+    if only_choices:
+        evaluate_choices(folder, method, tuner, chosen, settings(method))
+        return
     members = member_choices(folder, data, chosen, seconds, adopt_from)
     train_members(folder, members, {name: settings(name) for name in members})
     run(folder, method, tuner, chosen, settings(method))
@@ -151,14 +166,25 @@ def divisions(
     evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
 
 
-def _code(stage: str, model: str) -> str:
+def _add_variant(method: str, variant: str | None) -> tuple[str, ...]:
+    """Register the variant `method`, if there is one, and return the modules that define variants."""
+    if variant is None:
+        return ()
+    from gradrank.tuning.variants import VARIANTS, add_variant
+
+    add_variant(method, variant)
+    return (VARIANTS,)
+
+
+def _code(stage: str, model: str, *further: str) -> str:
     """Return the code digest and the instruction set of this process.
 
-    A killed command is continued only if its unfinished files have the same digest and instruction set.
+    A killed command is continued only if its unfinished files have the same digest and instruction set. further: other
+    modules that the command runs.
     """
     from gradrank.base.processor import form
     from gradrank.config.code_digest import code_digest
     from gradrank.training.registry import get_model
     from gradrank.tuning.spaces import tuning_modules
 
-    return f"{code_digest(stage, *tuning_modules(get_model(model)))} {form()}"
+    return f"{code_digest(stage, *tuning_modules(get_model(model)), *further)} {form()}"

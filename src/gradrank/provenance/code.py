@@ -6,6 +6,7 @@ from typing import Any
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
 from gradrank.config.studies import study_module
+from gradrank.config.tuned_studies import TunedStudySettings
 from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.training.registry import get_model, models, training_modules
 from gradrank.tuning.spaces import tuning_modules
@@ -21,17 +22,20 @@ def training_code(model: str, params: Mapping[str, Any]) -> str:
     return code_digest("train", *_modules(model, params))
 
 
-def tuning_code(stage: str, model: str) -> str:
-    """Return the code digest of a stage of a contest for a model. stage: `tune`, `refit` or `divisions`."""
-    return code_digest(stage, *tuning_modules(models()[model]))
+def tuning_code(stage: str, settings: TunedStudySettings, method: str) -> str:
+    """Return the code digest of a stage for a method of a tuned study. stage: `tune`, `refit` or `divisions`."""
+    modules = tuning_modules(settings.model_class(method))
+    return code_digest(stage, *modules, *settings.further_modules(stage, method))
 
 
 def page_code(settings: RunSettings, study: str) -> str:
     """Return the code digest of a study's page. It covers the study's models, which the page may load."""
     variants = [settings.models[name] for name in settings.study_models(study)]
     modules = {module for variant in variants for module in _modules(variant.model, variant.params)}
-    for method in settings.study_settings(study).get("methods", ()):
-        modules |= set(tuning_modules(models()[method])) if method in models() else set()
+    own = settings.studies[study]
+    if isinstance(own, TunedStudySettings):
+        for method in own.method_names():
+            modules |= set(tuning_modules(own.model_class(method)))
     return code_digest("study", study_module(study.partition("/")[0], "page"), *sorted(modules))
 
 

@@ -25,10 +25,10 @@ from gradrank.base.results import MethodFolder, Results, StudyFolder
 from gradrank.base.stamps import checksums, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
+from gradrank.config.tuned_studies import TunedStudySettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
 from gradrank.provenance.settings import short_digest
-from gradrank.training.registry import models
 from gradrank.tuning.folders import Contest
 
 # The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
@@ -84,14 +84,16 @@ def study_code(settings: RunSettings, name: str) -> dict[str, str]:
 
     Some stages of a contest depend on the method. They have one digest per method, with the key `<stage> <method>`.
     """
-    study, study_settings = name.partition("/")[0], settings.study_settings(name)
+    study = name.partition("/")[0]
     code = {"study": page_code(settings, name)}
     jobs = settings.study_jobs(name)
     if jobs:
         code["study_job"] = short_digest(sorted({job_code(study, job_settings) for job_settings in jobs.values()}))
-    tuned = [method for method in study_settings.get("methods", ()) if method in models()]
-    code |= {"choices": code_digest("choices")} if tuned else {}
-    return code | {f"{stage} {method}": tuning_code(stage, method) for method in tuned for stage in TUNING}
+    own = settings.studies[name]
+    if not isinstance(own, TunedStudySettings):
+        return code
+    tuned = {f"{stage} {method}": tuning_code(stage, own, method) for method in own.method_names() for stage in TUNING}
+    return code | {"choices": code_digest("choices")} | tuned
 
 
 def _models(settings: Mapping[str, Any], digests: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:

@@ -1,40 +1,47 @@
-"""The files of a contest and the options of its commands, computed from `studies.contest` of params.yaml.
+"""The files of tuned studies and the options of their commands, computed from `studies` of params.yaml.
 
-In a contest, every method is tuned on every fold of some data sets. The reduced form of a contest is a smaller contest.
+In a tuned study, such as the contest, every method is tuned on every fold of some data sets. The reduced form of a
+tuned study is a smaller tuned study.
 """
 
+import shlex
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
+from gradrank.config.tuned_studies import TunedStudySettings
 from gradrank.provenance.code import tuning_code
-from gradrank.training.registry import models
 from gradrank.tuning.spaces import members_parameter
 from gradrank.workflow_support.plan import Plan
 
-FORMS = ("contest", "contest/reduced")
-
 
 class ContestPlan:
-    """The contest and its reduced form, if params.yaml has them.
+    """The tuned studies of params.yaml and their reduced forms.
 
-    forms: names of the forms that params.yaml has. frozen: the data sets of both forms on which nothing is tuned.
-    The parameter `form` of the methods is one of `forms`.
+    forms: names of the tuned studies and of their reduced forms. frozen: the data sets on which a form tunes nothing;
+    the key is the form. The parameter `form` of the methods is one of `forms`.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        studies = plan.settings.studies
-        # The values are `Settings` of gradrank.studies.contest, which this package must not import.
-        self.settings: dict[str, Any] = {form: studies[form] for form in FORMS if form in studies}
+        studies = plan.settings.studies.items()
+        self.settings = {form: study for form, study in studies if isinstance(study, TunedStudySettings)}
         self.forms = list(self.settings)
-        self.frozen = {dataset for settings in self.settings.values() for dataset in settings.frozen}
+        self.frozen = {form: set(settings.frozen_datasets()) for form, settings in self.settings.items()}
+        self._classes = cache(lambda form, method: self.settings[form].model_class(method))
+
+    @property
+    def main_forms(self) -> list[str]:
+        """Names of the tuned studies, without their reduced forms."""
+        return [form for form in self.forms if "/" not in form]
 
     def members(self, form: str, method: str) -> list[str]:
         """Return the methods of the contest whose scores `method` combines; empty if it does not combine scores."""
-        methods = self.settings[form].methods
-        return [name for name in methods if not combines_scores(name)] if combines_scores(method) else []
+        if not self._combines_scores(form, method):
+            return []
+        return [name for name in self.settings[form].method_names() if not self._combines_scores(form, name)]
 
     def with_members(self, form: str, method: str) -> list[str]:
         """Return `method` and the methods whose scores it combines."""
@@ -42,35 +49,45 @@ class ContestPlan:
 
     def datasets(self, form: str) -> list[str]:
         """Return all data sets of a contest: those on which is tuned, and the frozen ones."""
-        return [*self.settings[form].datasets, *self.settings[form].frozen]
+        return [*self.settings[form].datasets, *self.settings[form].frozen_datasets()]
 
-    def pair_stamps(self, dataset: str, methods: Iterable[str]) -> list[str]:
+    def pair_stamps(self, form: str, dataset: str, methods: Iterable[str]) -> list[str]:
         """Return the path of pairs.json as a list; empty if none of the methods needs pairs."""
-        return self.plan.stored_stamps(dataset)[1:] if any(models()[name].needs_pairs for name in methods) else []
+        needed = any(self._classes(form, name).needs_pairs for name in methods)
+        return self.plan.stored_stamps(dataset)[1:] if needed else []
 
-    def pairs_option(self, dataset: str, methods: Iterable[str]) -> str:
-        return f"--pairs data/pairs/{dataset}" if self.pair_stamps(dataset, methods) else ""
+    def pairs_option(self, form: str, dataset: str, methods: Iterable[str]) -> str:
+        return f"--pairs data/pairs/{dataset}" if self.pair_stamps(form, dataset, methods) else ""
+
+    def _combines_scores(self, form: str, method: str) -> bool:
+        return members_parameter(self._classes(form, method)) is not None
+
+    def _variant_option(self, form: str, method: str) -> list[str]:
+        text = self.settings[form].variant_json(method)
+        return [] if text is None else [f"--variant {shlex.quote(text)}"]
 
     def tune_options(self, form: str, method: str) -> str:
-        """Return the options of `gradrank tune`: the number of trials, and the methods that are combined.
+        """Return the options of `gradrank tune`: the number of trials, the methods that are combined, and the variant.
 
         Raises GradrankError if a package that the method needs is not installed.
         """
-        cls = models()[method]
+        cls = self._classes(form, method)
         require(*cls.requires, extra=cls.extra, needed_by=f"studies.{form}.methods: {method}")
         members = self.members(form, method)
-        return f"--trials {self.settings[form].trials_of(method)}" + (
-            f" --among {','.join(members)}" if members else ""
-        )
+        options = [f"--trials {self.settings[form].trials_of(method)}"]
+        options += [f"--among {','.join(members)}"] if members else []
+        return " ".join([*options, *self._variant_option(form, method)])
 
-    def source_option(self, form: str, dataset: str) -> str:
-        """Return the option of `gradrank refit` for a data set on which nothing is tuned."""
-        return f"--adopt-from {self.settings[form].datasets[0]}" if dataset in self.frozen else ""
+    def refit_options(self, form: str, dataset: str, method: str) -> str:
+        """Return the options of `gradrank refit` for the variant, and for a data set on which nothing is tuned."""
+        options = [f"--adopt-from {self.settings[form].datasets[0]}"] if dataset in self.frozen[form] else []
+        options += ["--only-choices"] if self.settings[form].refits_only_choices() else []
+        return " ".join([*options, *self._variant_option(form, method)])
 
     def trials(self, form: str, dataset: str, method: str) -> list[str]:
         """Return the files of the trials of all tuners of a method, on which its choices for a data set depend."""
         settings = self.settings[form]
-        tuned = settings.datasets[0] if dataset in settings.frozen else dataset
+        tuned = settings.datasets[0] if dataset in self.frozen[form] else dataset
         return self._files(form, "trials", tuned, method)
 
     def member_values(self, form: str, dataset: str, method: str) -> list[str]:
@@ -87,7 +104,7 @@ class ContestPlan:
         return [
             file
             for dataset in datasets or settings.datasets
-            for method in settings.methods
+            for method in settings.method_names()
             for file in self.trials(form, dataset, method)
         ]
 
@@ -97,7 +114,7 @@ class ContestPlan:
         return [
             file
             for dataset in datasets or self.datasets(form)
-            for method in settings.methods
+            for method in settings.method_names()
             for file in self._files(form, "values", dataset, method)
         ]
 
@@ -119,16 +136,11 @@ class ContestPlan:
     def choice_arguments(self, form: str) -> str:
         """Return the arguments of `gradrank choices`: `<method>:<tuners>` for each method."""
         settings = self.settings[form]
-        return " ".join(f"{method}:{settings.tuners_of(method)}" for method in settings.methods)
+        return " ".join(f"{method}:{settings.tuners_of(method)}" for method in settings.method_names())
 
-    def stage_code(self, stage: str, method: str) -> str:
+    def stage_code(self, form: str, stage: str, method: str) -> str:
         """Return the code digest of `tune`, `refit` or `divisions` for a method."""
-        return tuning_code(stage, method)
-
-
-def combines_scores(method: str) -> bool:
-    """Return whether a method combines other methods' scores."""
-    return members_parameter(models()[method]) is not None
+        return tuning_code(stage, self.settings[form], method)
 
 
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:

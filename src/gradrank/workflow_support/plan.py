@@ -262,9 +262,15 @@ class Plan:
             files += self.method_files(dataset, settings["models"])
         return files
 
-    def job_files(self, study: str) -> list[str]:
-        """Return the result files of the study's own jobs."""
-        return [f"results/studies/{study}/jobs/{job}.json" for job in self.study_jobs(study)]
+    def job_files(self, study: str, dataset: str | None = None) -> list[str]:
+        """Return the result files of the study's own jobs. dataset: the data set of the jobs; by default, all jobs."""
+        jobs = self.study_jobs(study).items()
+        chosen = [job for job, settings in jobs if dataset in (None, settings.get("dataset"))]
+        return [f"results/studies/{study}/jobs/{job}.json" for job in chosen]
+
+    def job_datasets(self, study: str) -> list[str]:
+        """Return the sorted data sets that the study's own jobs read."""
+        return sorted({job["dataset"] for job in self.study_jobs(study).values() if "dataset" in job})
 
     def job_inputs(self, study: str, job: str) -> list[str]:
         """Return the stamps of the collection and of the pairs that a study's job reads; empty if it reads none."""

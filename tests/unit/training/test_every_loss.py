@@ -44,6 +44,7 @@ SHIFT_INVARIANT = [
     "softmax",
     "softrank",
     "unique_softmax",
+    "xe_ndcg",
     "yeti",
 ]
 ZERO_WITHOUT_RELEVANT = [

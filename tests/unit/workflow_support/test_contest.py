@@ -54,17 +54,43 @@ def test_a_fusion_waits_for_the_methods_that_combine_nothing(contest):
     assert len(contest.member_values("contest", "mq2007", "combsum")) == 4
     assert contest.member_values("contest", "mq2007", "regression") == []
     assert contest.tune_options("contest", "combsum").endswith("--among regression,ranksvm")
-    assert contest.pair_stamps("mq2007", ["ranksvm"]) == ["data/pairs/mq2007/pairs.json"]
-    assert contest.pair_stamps("mq2007", ["regression"]) == [] and contest.pairs_option("mq2007", ["regression"]) == ""
+    assert contest.pair_stamps("contest", "mq2007", ["ranksvm"]) == ["data/pairs/mq2007/pairs.json"]
+    assert (
+        contest.pair_stamps("contest", "mq2007", ["regression"]) == []
+        and contest.pairs_option("contest", "mq2007", ["regression"]) == ""
+    )
 
 
 def test_choices_are_made_on_the_tuned_data_set_alone(contest):
-    assert len(contest.all_trials("contest")) == 3 * 2 and contest.frozen == {"ohsumed"}
+    assert len(contest.all_trials("contest")) == 3 * 2 and contest.frozen == {"contest": {"ohsumed"}}
     assert all("/mq2007/" in path for path in contest.trials("contest", "ohsumed", "ranksvm"))
-    assert contest.source_option("contest", "ohsumed") == "--adopt-from mq2007"
-    assert contest.source_option("contest", "mq2007") == ""
-    codes = {contest.stage_code(stage, method) for stage in ("tune", "refit") for method in METHODS}
+    assert contest.refit_options("contest", "ohsumed", "ranksvm") == "--adopt-from mq2007"
+    assert contest.refit_options("contest", "mq2007", "ranksvm") == ""
+    codes = {contest.stage_code("contest", stage, method) for stage in ("tune", "refit") for method in METHODS}
     assert len(codes) == 6
+
+
+def test_another_study_is_tuned_in_the_same_way():
+    """The cells of a factorial study are variants, which the commands get as options, and its files are its own."""
+    factorial = {
+        "datasets": ["mq2007"],
+        "scorers": {"net": {}, "trees": {}},
+        "losses": ["ranknet", "softmax"],
+        "trials": 3,
+    }
+    study = ContestPlan(Plan(check(SETTINGS | {"studies": {"contest": CONTEST, "factorial": factorial}})))
+    assert study.main_forms == ["contest", "factorial"]
+    assert study.trials("factorial", "mq2007", "net-softmax")[1] == (
+        "results/studies/factorial/trials/mq2007/net-softmax/tuner2.parquet"
+    )
+    assert study.tune_options("factorial", "trees-softmax") == (
+        """--trials 3 --variant '{"loss": "softmax", "model": "any_loss_trees"}'"""
+    )
+    assert study.refit_options("factorial", "mq2007", "trees-softmax").startswith("--only-choices --variant ")
+    assert study.pair_stamps("factorial", "mq2007", ["net-ranknet"]) == [], "the pairs follow from the grades"
+    names = list(study.settings["factorial"].method_names())
+    assert len({study.stage_code("factorial", "tune", name) for name in names}) == 4, "each loss and scorer counts"
+    assert study.divisions("factorial") == [] and study.refit_options("contest", "mq2007", "ranksvm") == ""
 
 
 def test_frozen_data_sets_are_named_on_the_command_line():

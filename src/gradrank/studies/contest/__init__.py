@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gradrank.base.errors import unknown
-from gradrank.config.studies import StudySettings
+from gradrank.config.tuned_studies import Count, Trials, TunedStudySettings
 
 TITLE = "A fair contest"
 PUBLICATION = (
@@ -18,9 +18,6 @@ PUBLICATION = (
     "2021, and J. Dodge, S. Gururangan, D. Card, R. Schwartz, N. A. Smith: Show your work: improved reporting of "
     "experimental results. EMNLP 2019."
 )
-
-Count = Annotated[int, Field(strict=True, ge=1, le=100)]
-Trials = Annotated[int, Field(strict=True, ge=1, le=10_000)]
 
 
 class Budget(BaseModel):
@@ -46,22 +43,15 @@ class Divisions(BaseModel):
     count: Annotated[int, Field(strict=True, ge=2, le=100)] = 10
 
 
-class Settings(StudySettings):
+class Settings(TunedStudySettings):
     """Settings of the contest.
 
     methods: names of registered models. The models are tuned in their search spaces, and the section `models` of
-    params.yaml is ignored. tuners: number of tuners per method. A tuner is one independent random search. trials:
-    number of configurations that each tuner evaluates per fold. budgets: other numbers of tuners or trials by method.
-    seconds: processor time per tuner and fold for the comparison at equal time. seeds: number of trainings, with
-    different seeds, of the configuration that a tuner chose for a fold. divisions: trainings on other divisions of the
-    queries. frozen: collections on which nothing is tuned. Each of them is evaluated once, with the configurations that
-    were chosen on the first data set in `datasets`.
+    params.yaml is ignored. budgets: other numbers of tuners or trials by method. divisions: trainings on other
+    divisions of the queries. frozen: collections on which nothing is tuned. Each of them is evaluated once, with the
+    configurations that were chosen on the first data set in `datasets`.
     """
 
-    trials: Trials = 16
-    seeds: Count = 3
-    tuners: Count = 2
-    seconds: Annotated[float, Field(gt=0)] = 20.0
     methods: tuple[str, ...] = Field(min_length=1)
     budgets: dict[str, Budget] = Field(default_factory=dict)
     divisions: Divisions | None = None
@@ -99,15 +89,5 @@ class Settings(StudySettings):
         """Return the number of configurations that each tuner of a method evaluates per fold."""
         return self.budgets.get(method, Budget()).trials or self.trials
 
-    def tuners_of(self, method: str) -> int:
-        """Return the number of tuners of a method. A method without a search space has one.
-
-        A method that combines the scores of others has `tuners`, because its members have tuners.
-        """
-        from gradrank.training.registry import models
-        from gradrank.tuning.spaces import is_tuned, members_parameter
-
-        cls = models()[method]
-        if not (is_tuned(cls) or members_parameter(cls)):
-            return 1
+    def tuners_if_tuned(self, method: str) -> int:
         return self.budgets.get(method, Budget()).tuners or self.tuners

@@ -1,0 +1,86 @@
+"""A factorial study of scorers and losses: every scorer with every loss, tuned under one budget.
+
+The study is computed like the contest, in parts whose results are in git. The page separates the effect of the scorer,
+the effect of the loss and their interaction.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StringConstraints, computed_field, field_validator, model_validator
+
+from gradrank.base.errors import GradrankError, unknown
+from gradrank.config.tuned_studies import TunedStudySettings
+
+TITLE = "Losses and scorers: a factorial study"
+PUBLICATION = (
+    "The question: do the losses or the scorers bring the gains? No publication is re-created. The design follows "
+    "R. A. Fisher: The design of experiments. 1935, and the protocol is that of the contest."
+)
+TREES = "trees"  # the scorer that LightGBM trains
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$")]
+BASE = "softmax"  # the model of a loss that is not the name of a neural ranker; its own loss has no settings
+
+
+class Settings(TunedStudySettings):
+    """Settings of the study.
+
+    scorers: the fixed parameters of each scorer. The name is that of a scorer of nets, or `trees`, or any other name if
+    the parameters have the key `scorer`. losses: names of losses with one output per document. Every scorer is combined
+    with every loss.
+    """
+
+    trials: int = Field(4, strict=True, ge=1, le=10_000)
+    seeds: int = Field(2, strict=True, ge=1, le=100)
+    scorers: dict[Name, dict[str, Any]] = Field(min_length=2)
+    losses: tuple[str, ...] = Field(min_length=2)
+
+    @field_validator("losses")
+    @classmethod
+    def _differ(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError(f"duplicate name in {', '.join(names)}. Fix: list each name once")
+        return names
+
+    @model_validator(mode="after")
+    def _are_defined(self) -> Self:
+        from gradrank.training.lookup import loss_names
+
+        for loss in self.losses:
+            if loss not in loss_names():
+                raise ValueError(unknown("loss", loss, loss_names()))
+        for scorer in self.scorers:
+            try:
+                self.model_class(cell(scorer, self.losses[0]))
+            except GradrankError as error:
+                raise ValueError(f"scorer {scorer!r}: {error}") from None
+        return self
+
+    @computed_field
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of all combinations of a scorer and a loss."""
+        return tuple(cell(scorer, loss) for scorer in self.scorers for loss in self.losses)
+
+    def variant_of(self, method: str) -> dict[str, Any]:
+        """Return the model and the fixed parameters of a combination.
+
+        A neural ranker that has the name of the loss contributes the search space of the settings of the loss. All
+        combinations select the epoch or round by validation NDCG@10.
+        """
+        from gradrank.training.nets.neural import NeuralRanker
+        from gradrank.training.registry import models
+
+        name, _, loss = method.partition("-")
+        scorer = {"scorer": name} | self.scorers[name]
+        if scorer["scorer"] == TREES:
+            return {"model": "any_loss_trees", "loss": loss} | self.scorers[name]
+        is_ranker = loss in models() and issubclass(models()[loss], NeuralRanker)
+        return {"model": loss if is_ranker else BASE, "loss": loss, "select_by": "ndcg@10"} | scorer
+
+    def refits_only_choices(self) -> bool:
+        return True
+
+
+def cell(scorer: str, loss: str) -> str:
+    """Return the name of the combination of a scorer and a loss."""
+    return f"{scorer}-{loss}"

@@ -1,0 +1,91 @@
+"""The claims of the page, and the missing ones, in words that follow from the numbers by fixed rules."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradrank.base.numbers import number
+from gradrank.evaluation.statistics import LEVEL
+from gradrank.studies.factorial.scopes import BEYOND, MEAN, NO_EVIDENCE, Rows
+
+RULE = (
+    "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the "
+    "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p "
+    f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
+    f"the probability that this page has any false claim is at most {LEVEL:.0%}. No evidence of a difference does not "
+    "show that two means are equal."
+)
+
+
+def scope_in_words(scope: str, collections: Sequence[str]) -> str:
+    """Return what a scope is about, as the beginning of a sentence."""
+    names = ", ".join(collections)
+    texts = {MEAN: f"In the mean over {names}", BEYOND: f"For other collections like {names} (random effects)"}
+    return texts.get(scope, f"On {scope}")
+
+
+def claims(scope: str, rows: Rows, collections: Sequence[str]) -> list[str]:
+    """Return one paragraph per question about one scope."""
+    where = scope_in_words(scope, collections)
+    return [
+        _of_pairs(where, "scorers", "losses", [row for row in rows if row["question"] == "scorer"]),
+        _of_pairs(where, "losses", "scorers", [row for row in rows if row["question"] == "loss"]),
+        _of_interactions(where, [row for row in rows if row["question"] == "interaction"]),
+    ]
+
+
+def _of_pairs(where: str, what: str, averaged: str, rows: Rows) -> str:
+    claimed = sorted((row for row in rows if row["verdict"] != NO_EVIDENCE), key=lambda row: -abs(row["difference"]))
+    if not claimed:
+        return f"{where}, no difference between {what} may be claimed. {_open(rows)}"
+    parts = [f"{better(row)} ({_interval(row)})" for row in claimed]
+    rest = [row for row in rows if row["verdict"] == NO_EVIDENCE]
+    opening = f"{where}, these differences between {what}, averaged over {averaged}, may be claimed"
+    sentence = f"{opening}: {'; '.join(parts)}."
+    return f"{sentence} {_open(rest)}" if rest else sentence
+
+
+def better(row: Mapping[str, Any]) -> str:
+    """Return `a is better than b` for a contrast of two scorers or losses."""
+    first, second = (row["first"], row["second"]) if row["difference"] > 0 else (row["second"], row["first"])
+    return f"`{first}` is better than `{second}`"
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    sign = 1 if row["difference"] > 0 else -1
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    values = (number(value, "+.4f") for value in (abs(row["difference"]), low, high))
+    return "{}, 95% interval {} to {}".format(*values)
+
+
+def _open(rows: Rows) -> str:
+    """Return a sentence on the pairs without evidence, and on the differences that could have been found."""
+    least, most = (number(f(row["detectable"] for row in rows)) for f in (min, max))
+    size = least if len(rows) == 1 else f"{least} to {most}, depending on the pair,"
+    return (
+        f"There is no evidence for {len(rows)} {'pair' if len(rows) == 1 else 'pairs'}. A true difference of {size} "
+        "would have been found with a probability of 80%."
+    )
+
+
+def _of_interactions(where: str, rows: Rows) -> str:
+    claimed = sorted((row for row in rows if row["verdict"] != NO_EVIDENCE), key=lambda row: -abs(row["difference"]))
+    if not claimed:
+        return (
+            f"{where}, no interaction may be claimed: for none of the {len(rows)} combinations is there evidence that "
+            "its value differs from the sum of the effects of its scorer and its loss."
+        )
+    parts = [
+        f"`{row['first']}` with `{row['second']}` is {row['verdict']} ({number(row['difference'], '+.4f')})"
+        for row in claimed
+    ]
+    return (
+        f"{where}, {len(claimed)} of {len(rows)} combinations differ from the sum of the effects of scorer and loss: "
+        f"{'; '.join(parts)}. For these combinations, the averages over losses or scorers do not tell the whole."
+    )
+
+
+def shares_in_words(dataset: str, rows: Rows) -> str:
+    """Return a sentence that compares the standard deviations of the effects, which is a description and no claim."""
+    values = {row["question"]: row["deviation"] for row in rows}
+    parts = [f"{name} {number(values[name])}" for name in ("scorer", "loss", "interaction")]
+    return f"{dataset}: standard deviation of the effects in NDCG@10, without noise: {', '.join(parts)}."

@@ -1,0 +1,67 @@
+"""Value against processor time: the combinations on the Pareto front, and what a budget of seconds buys.
+
+The seconds are those of the trials: processor time of a training on one fold and of the scores of its validation part.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from gradrank.tuning.selection import JUDGED
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Name = TypeVar("Name", str, tuple[str, str])
+
+BUDGETS = (1.0, 10.0, 100.0)  # seconds per tuner and fold
+
+
+def seconds_per_training(trials: "Sequence[pl.DataFrame]") -> float:
+    """Return the mean processor time of a training on one fold. trials: one table per tuner."""
+    return float(np.mean(np.concatenate([table["seconds"].to_numpy() for table in trials])))
+
+
+def front(values: Mapping[Name, tuple[float, float]]) -> list[Name]:
+    """Return the names on the Pareto front, fastest first.
+
+    values: for each name, its value and its seconds. A name is on the front if every other name that is as fast or
+    faster has a lower value.
+    """
+    ordered = sorted(values, key=lambda name: (values[name][1], -values[name][0], name))
+    found: list[Name] = []
+    for name in ordered:
+        if not found or values[name][0] > values[found[-1]][0]:
+            found.append(name)
+    return found
+
+
+def bought(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:
+    """Return the mean over folds and tuners of the best validation NDCG@10 that `seconds` of processor time find.
+
+    A tuner tries its configurations one after the other on each fold, and the trials that end within the time count.
+    The result is None if no trial ends within the time on some fold, or if all trials that end have failed.
+    """
+    best = []
+    for table in trials:
+        for rows in table.sort("fold", "trial").partition_by("fold", maintain_order=True):
+            ended = rows.filter(rows["seconds"].cum_sum() <= seconds).drop_nulls(JUDGED)
+            best.append(ended[JUDGED].max())
+    return None if None in best else float(np.mean(np.array(best, dtype=np.float64)))
+
+
+def budget_rows(trials: "Mapping[tuple[str, str], Sequence[pl.DataFrame]]") -> list[dict[str, Any]]:
+    """Return one row per budget and scorer: the loss with the highest validation NDCG@10, and this value.
+
+    trials: the tables of the tuners by scorer and loss. The loss and the value are None if no loss finishes in time.
+    """
+    rows = []
+    for seconds in BUDGETS:
+        for scorer in dict.fromkeys(scorer for scorer, _ in trials):
+            values = {loss: bought(own, seconds) for (name, loss), own in trials.items() if name == scorer}
+            finished = {loss: value for loss, value in values.items() if value is not None}
+            best = max(finished, key=finished.__getitem__, default=None)
+            row = {"seconds": seconds, "scorer": scorer, "finished": len(finished), "loss": best}
+            rows.append(row | {"validation": None if best is None else finished[best]})
+    return rows

@@ -1,0 +1,151 @@
+"""The page of a small factorial study that is run here on two collections: two scorers with two losses."""
+
+import json
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gradrank.base.errors import GradrankError
+from gradrank.config.params import check
+from gradrank.data.parse import parse
+from gradrank.data.sources.synthetic import generate
+from gradrank.studies.common.study import Inputs
+from gradrank.studies.common.writing import write_study
+from gradrank.studies.factorial import Settings, cell
+from gradrank.studies.factorial.page import build
+from gradrank.training.model import registered
+from gradrank.training.registry import models
+from gradrank.tuning.choice_values import evaluate_choices
+from gradrank.tuning.choices import write_choices
+from gradrank.tuning.folders import Contest
+from gradrank.tuning.members import tuner_choices
+from gradrank.tuning.refits import Refits
+from gradrank.tuning.trials import Plan, tune
+from gradrank.tuning.variants import add_variant
+from made_project import SETTINGS
+
+pytest.importorskip("torch")
+
+CHECK = Path(__file__).parents[3] / "tools/check_factorial.py"
+SCORERS, LOSSES, TUNERS, SEEDS, TRIALS = ("linear", "trees"), ("softmax", "approx_ndcg"), 2, 2, 2
+DATASETS = ("synthetic_net", "synthetic_poly")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    root = tmp_path_factory.mktemp("factorial")
+    contest = Contest(root / "results/studies/factorial")
+    for name in DATASETS:
+        generate(name.removeprefix("synthetic_"), 20, 12, 1, root / name)
+        parse(root / name, root / "data" / name, seed=1, dataset=name)
+    settings = Settings(
+        datasets=DATASETS,
+        scorers={key: {} for key in SCORERS},
+        losses=LOSSES,
+        trials=TRIALS,
+        seeds=SEEDS,
+        tuners=TUNERS,
+    )
+    models()
+    try:
+        for method in settings.methods:
+            variant = settings.variant_of(method)
+            few = {"rounds": 5} if method.startswith("trees") else {"epochs": 3}
+            add_variant(method, json.dumps(variant | few))
+        parts = [*product(DATASETS, settings.methods, range(1, TUNERS + 1))]
+        for name, method, tuner in parts:
+            tune(method, root / "data" / name, Plan(TRIALS, tuner), 7, contest.trials_path(name, method, tuner))
+        write_choices(contest, parts, 20.0)
+        for name, method, tuner in parts:
+            data = root / "data" / name
+            chosen = tuner_choices(contest, data, method, tuner, 20.0)
+            evaluate_choices(contest, method, tuner, chosen, Refits(data, SEEDS, 7))
+    finally:
+        for method in settings.methods:
+            registered.pop(method, None)
+    values = settings.model_dump(mode="json") | {"conventions": dict.fromkeys(DATASETS, "letor4")}
+    return Inputs(root / "results", root / "data", contest.folder, values)
+
+
+@pytest.fixture(scope="module")
+def rows(inputs) -> dict:
+    """Return the rows of each table by its id."""
+    return {item.id: item.rows for section in build(inputs) for item in section.content if hasattr(item, "rows")}
+
+
+def mean(inputs, dataset, scorer, loss):
+    """Return the mean over folds, computed in another way."""
+    contest, found = Contest(inputs.folder), []
+    for tuner in range(1, TUNERS + 1):
+        table = pl.read_parquet(contest.values_path(dataset, cell(scorer, loss), tuner)).drop_nans("ndcg@10")
+        found.append(table.group_by("seed", "fold").agg(pl.col("ndcg@10").cast(pl.Float64).mean())["ndcg@10"].mean())
+    return np.mean(found)
+
+
+def test_the_tables_have_the_means_of_the_values(inputs, rows):
+    for dataset in DATASETS:
+        by_cell = {(row["first"], row["second"]): row for row in rows[f"cells_{dataset}"]}
+        assert by_cell.keys() == set(product(SCORERS, LOSSES))
+        for names, row in by_cell.items():
+            assert row["value"] == pytest.approx(mean(inputs, dataset, *names), abs=1e-12)
+            assert row["low"] < row["value"] < row["high"]
+        (of_scorers,) = rows[f"scorer_{dataset}"]
+        first, second = (np.mean([by_cell[name, loss]["value"] for loss in LOSSES]) for name in SCORERS)
+        assert of_scorers["difference"] == pytest.approx(first - second, abs=1e-12)
+    differences = [rows[f"scorer_{dataset}"][0]["difference"] for dataset in DATASETS]
+    assert rows["scorer_mean"][0]["difference"] == pytest.approx(np.mean(differences), abs=1e-12)
+    assert len(rows["interaction_beyond"]) == 4
+
+
+def test_another_script_recomputes_every_number(inputs):
+    """The script reads only files that are in git, and imports neither gradrank nor a package of it."""
+    text = CHECK.read_text()
+    assert "import gradrank" not in text and "from gradrank" not in text
+    write_study("factorial", inputs)
+
+    def checked():
+        return subprocess.run([sys.executable, CHECK, inputs.folder], capture_output=True, text=True, check=False)
+
+    result = checked()
+    assert result.returncode == 0, result.stdout + result.stderr
+    path = inputs.folder / "numbers.json"
+    numbers = json.loads(path.read_text())
+    changes = [("scorer_mean", "low"), ("loss_beyond", "tau"), ("interaction_synthetic_net", "p")]
+    changes += [("shares_synthetic_poly", "deviation"), ("pareto_synthetic_net", "seconds")]
+    for table, key in changes:
+        changed = json.loads(json.dumps(numbers))
+        changed[table][0][key] += 0.0001
+        path.write_text(json.dumps(changed))
+        result = checked()
+        assert result.returncode == 1 and f"{key}:" in result.stdout
+    path.write_text(json.dumps(numbers))
+
+
+def test_settings_take_any_scorer_and_loss_by_name():
+    def settings(**changes):
+        study = {
+            "datasets": ["mq2007"],
+            "scorers": {"net": {}, "trees": {}},
+            "losses": ["ranknet", "listnet"],
+        } | changes
+        return check(SETTINGS | {"studies": {"factorial": study}}).studies["factorial"]
+
+    assert settings().methods == ("net-ranknet", "net-listnet", "trees-ranknet", "trees-listnet")
+    narrow = settings(scorers={"narrow": {"scorer": "net", "hidden": [8]}, "trees": {"rounds": 9}})
+    assert narrow.variant_of("narrow-listnet") == (
+        {"model": "softmax", "loss": "listnet", "scorer": "net", "hidden": [8], "select_by": "ndcg@10"}
+    )
+    assert narrow.variant_of("trees-ranknet") == {"model": "any_loss_trees", "loss": "ranknet", "rounds": 9}
+    for wrong, message in (
+        ({"scorers": {"net": {}, "forest": {}}}, "scorer 'forest'"),
+        ({"scorers": {"net": {"epoch": 3}, "trees": {}}}, "epoch: unknown key"),
+        ({"losses": ["ranknet", "listnett"]}, "unknown loss"),
+        ({"losses": ["ranknet", "ranknet"]}, "duplicate name"),
+    ):
+        with pytest.raises(GradrankError, match=message):
+            settings(**wrong)

@@ -1,0 +1,139 @@
+"""Recompute every number in the tables of the learning curves from the files in git, without importing gradrank.
+
+    python tools/check_learning_curves.py [results/studies/learning_curves]
+
+The script reads the values per query in jobs/ and compares its results with numbers.json. The families of methods are
+read from the table of families. The script prints one line per table, and exits with 1 if a number differs. It needs
+NumPy and SciPy.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import t as student
+
+LEVEL, UNIT = 0.05, 10_000
+TOLERANCE = 2e-6  # numbers.json has six decimals
+
+Rows = list[dict]
+Curves = dict[int, dict[str, np.ndarray]]  # (draws, q) values by number of training queries and method
+
+
+def read(folder: Path) -> dict[str, tuple[Curves, dict[int, np.ndarray]]]:
+    """Return, for each data set, the values, and the folds of the queries by number of training queries."""
+    found: dict[str, tuple[Curves, dict[int, np.ndarray]]] = {}
+    for path in sorted((folder / "jobs").glob("*.json")):
+        job = json.loads(path.read_text(encoding="utf-8"))["found"]
+        if not job["folds"]:
+            continue
+        size = job["queries"] or round(sum(job["training_queries"]) / len(job["training_queries"]))
+        curves, folds = found.setdefault(job["dataset"], ({}, {}))
+        values = np.hstack([np.array(fold["values"], float) for fold in job["folds"]]) / UNIT
+        numbers = np.concatenate([np.full(len(fold["qids"]), k) for k, fold in enumerate(job["folds"])])
+        valued = ~np.isnan(values[0])
+        curves.setdefault(size, {})[job["method"]] = values[:, valued]
+        folds[size] = numbers[valued]
+    return found
+
+
+def summary(values: np.ndarray, folds: np.ndarray) -> tuple[float, float, float]:
+    """Return the mean over folds and draws, its standard error and its degrees of freedom."""
+    names = np.unique(folds)
+    per_query = values.mean(axis=0)
+    parts = [per_query[folds == name].var(ddof=1) / np.sum(folds == name) for name in names]
+    terms = [(sum(parts) / len(names) ** 2, len(folds) - len(names))]
+    by_draw = np.mean([values[:, folds == name].mean(axis=1) for name in names], axis=0)
+    if len(values) > 1:
+        terms.append((by_draw.var(ddof=1) / len(values), len(values) - 1))
+    total = sum(variance for variance, _ in terms)
+    spread = sum(variance**2 / freedom for variance, freedom in terms if variance > 0)
+    return float(by_draw.mean()), math.sqrt(total), total**2 / spread if spread else math.inf
+
+
+def half(error: float, freedom: float) -> float:
+    return float(student.ppf(0.975, freedom)) * error
+
+
+def tables(dataset: str, curves: Curves, folds: dict[int, np.ndarray], families: Rows) -> Iterator[tuple[str, Rows]]:
+    """Yield the id and the recomputed rows of each table."""
+    rows, pairs, means = [], [], {}
+    for size, by_method in sorted(curves.items()):
+        for name, values in by_method.items():
+            mean, error, freedom = summary(values, folds[size])
+            means[size, name] = mean
+            row = {"size": size, "method": name, "draws": len(values), "mean": mean, "half": half(error, freedom)}
+            rows.append(row)
+        for names in combinations(by_method, 2):
+            one, two = sorted(names, key=lambda name: -means[size, name])
+            mean, error, freedom = summary(by_method[one] - by_method[two], folds[size])
+            p = min(1.0, 2 * float(student.sf(abs(mean) / error, freedom))) if error else float(mean == 0)
+            low, high = mean - half(error, freedom), mean + half(error, freedom)
+            pairs.append(
+                {"size": size, "first": one, "second": two, "difference": mean, "low": low, "high": high, "p": p}
+            )
+    running = 0.0
+    for place, index in enumerate(np.argsort([row["p"] for row in pairs], kind="stable")):
+        running = max(running, min(1.0, (len(pairs) - place) * pairs[index]["p"]))
+        pairs[index]["corrected"] = running
+    for row in pairs:
+        is_better = row["corrected"] < LEVEL and row["low"] > 0
+        row["verdict"] = "better" if is_better else "no evidence"
+    yield f"curves_{dataset}", rows
+    yield f"pairs_{dataset}", pairs
+    better = {(row["size"], row["first"], row["second"]) for row in pairs if row["verdict"] == "better"}
+    yield f"families_{dataset}", winners(curves, means, better, families)
+
+
+def winners(curves: Curves, means: dict, better: set, families: Rows) -> Rows:
+    """Return the rows of the families. The best method of a family is taken from `families`, and not recomputed."""
+    rows = []
+    for size in sorted(curves):
+        own = {row["family"]: row["method"] for row in families if row["size"] == size}
+        top = max(own, key=lambda family: means[size, own[family]])
+        for family, method in own.items():
+            others = [other for other in own.values() if other != method]
+            beaten = sum((size, method, other) in better for other in curves[size])
+            row = {"size": size, "family": family, "method": method, "mean": means[size, method], "beaten": beaten}
+            row |= {"apart": "yes" if all((size, method, other) in better for other in others) else ""}
+            rows.append(row | {"wins": "yes" if family == top else ""})
+    return rows
+
+
+def differences(wanted: Rows, rows: Rows) -> Iterator[str]:
+    """Yield one line per number or word that was recomputed differently."""
+    keys = ("size", "first", "second") if "first" in wanted[0] else ("size", "method")
+    found = {tuple(row[key] for key in keys): row for row in rows}
+    if len(wanted) != len(rows):
+        yield f"{len(wanted)} rows, recomputed {len(rows)}"
+    for row in wanted:
+        own = found.get(tuple(row[key] for key in keys), {})
+        for name, value in row.items():
+            if name not in own or not same(value, own[name]):
+                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: {value}, recomputed {own.get(name)}"
+
+
+def same(a: object, b: object) -> bool:
+    if not all(isinstance(value, int | float | np.number) for value in (a, b)):
+        return a == b
+    return abs(float(a) - float(b)) <= TOLERANCE * max(1.0, abs(float(a)))  # type: ignore[arg-type]
+
+
+def check(folder: Path) -> int:
+    """Print one line per table of numbers.json, and return the number of differences."""
+    numbers: dict[str, Rows] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+    faults = 0
+    for dataset, (curves, folds) in read(folder).items():
+        for table, rows in tables(dataset, curves, folds, numbers[f"families_{dataset}"]):
+            lines = list(differences(numbers[table], rows))
+            faults += len(lines)
+            print(f"{table}: {len(rows)} rows" + "".join(f"\n  {line}" for line in lines))
+    return faults
+
+
+if __name__ == "__main__":
+    sys.exit(check(Path(sys.argv[1] if len(sys.argv) > 1 else "results/studies/learning_curves")) > 0)
