@@ -10,8 +10,8 @@ from pydantic import Field
 
 from gradrank.training.model import param, register
 from gradrank.training.nets.net_params import NeuralParams, ScorerName
-from gradrank.training.nets.neural import TRAINING, NeuralRanker, own_loss
-from gradrank.training.search_space import Choice, LogUniform, Uniform
+from gradrank.training.nets.neural import NeuralRanker, own_loss
+from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 
 
 class TabMParams(NeuralParams):
@@ -26,14 +26,17 @@ class TabMParams(NeuralParams):
     epochs: int = param(40, "the best epoch on validation is kept", ge=1)
 
 
+SPACE: dict[str, Dimension] = {
+    "submodels": Choice((4, 8, 16), "smaller than the 32 of Gorishniy et al. 2025, to limit the time of an epoch"),
+    "hidden": Choice(((64, 64), (128, 128), (64, 64, 64)), "Gorishniy et al. 2025: 1 to 5 layers of 64 to 1024"),
+    "learning_rate": LogUniform(1e-4, 5e-3, "Gorishniy et al. 2025"),
+    "weight_decay": LogUniform(1e-4, 1e-1, "Gorishniy et al. 2025"),
+    "dropout": Uniform(0.0, 0.5, "Gorishniy et al. 2025"),
+}
+
+
 @register("tabm")
 class TabM(NeuralRanker[TabMParams]):
     Params = TabMParams
     summary = "TabM: many nets that share weights and are trained together, softmax loss (Gorishniy et al. 2025)"
-    space = TRAINING | {
-        "submodels": Choice((4, 8, 16), "Gorishniy et al. 2025: 32; figure 7 there: fewer are nearly as good"),
-        "hidden": Choice(((64, 64), (128, 128), (64, 64, 64)), "Gorishniy et al. 2025: 1 to 5 layers of 64 to 1024"),
-        "learning_rate": LogUniform(1e-4, 5e-3, "Gorishniy et al. 2025, appendix D"),
-        "weight_decay": LogUniform(1e-4, 1e-1, "Gorishniy et al. 2025, appendix D"),
-        "dropout": Uniform(0.0, 0.5, "Gorishniy et al. 2025, appendix D"),
-    }
+    space = SPACE
