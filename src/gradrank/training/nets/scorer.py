@@ -72,7 +72,7 @@ class TrainingNoise(torch.nn.Module):
         if not (self.training and self.dropout):
             return x
         mask = torch.empty(x.shape).bernoulli_(1.0 - self.dropout, generator=self.generator)
-        return x * (mask / (1.0 - self.dropout)).to(x.device)
+        return x * mask.div_(1.0 - self.dropout).to(x.device)
 
     def add_noise(self, x: torch.Tensor) -> torch.Tensor:
         """Return `x` plus normal noise with standard deviation `noise`. Outside training, no noise is added."""

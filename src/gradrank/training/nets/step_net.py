@@ -39,7 +39,8 @@ class StepNet:
         parts = []
         for start in range(0, max(len(features), 1), ROWS):
             x = standardised(log1p(features[start : start + ROWS], self.log_limit), self.mean, self.scale)
-            outputs = run(self.steps, x[:, :, None])
+            with np.errstate(over="ignore", invalid="ignore"):  # the training reports scores that are not finite
+                outputs = run(self.steps, x[:, :, None])
             parts.append(outputs.reshape(len(x), outputs.shape[1] * outputs.shape[2]))
         return np.concatenate(parts)
 

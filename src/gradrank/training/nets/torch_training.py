@@ -99,7 +99,7 @@ def _step(
 
     outputs = scorer.outputs(rows, offsets)
     values = outputs.detach().cpu().double().numpy()
-    cost, gradient = _mean_loss(loss, values, labels, offsets, draws)
+    cost, gradient = mean_loss(loss, values, labels, offsets, draws)
     optimiser.zero_grad()
     slope = (gradient / (len(offsets) - 1)).astype(np.float32)
     outputs.backward(torch.from_numpy(slope).to(outputs.device))
@@ -107,7 +107,7 @@ def _step(
     return cost
 
 
-def _mean_loss(
+def mean_loss(
     loss: Loss, values: np.ndarray, labels: "np.ndarray | Pairs", offsets: np.ndarray, draws: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     """Return the cost of the outputs of a batch, or the mean cost of the members, and its gradient.

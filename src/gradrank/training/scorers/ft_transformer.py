@@ -110,7 +110,7 @@ class FeatureBlock(torch.nn.Module):
     def _attend(self, x: torch.Tensor) -> torch.Tensor:
         arguments = self.query(x[:, :1] if self.is_last else x), self.key(x), self.value(x)
         query, key, value = (each.unflatten(2, (self.heads, -1)).transpose(1, 2) for each in arguments)
-        attention = torch.softmax(query @ key.transpose(2, 3) / query.shape[-1] ** 0.5, dim=-1)
+        attention = torch.softmax((query / query.shape[-1] ** 0.5) @ key.transpose(2, 3), dim=-1)
         joined = self.attention_noise.drop(attention) @ value
         return self.joined(joined.transpose(1, 2).flatten(2))
 
