@@ -29,8 +29,8 @@ class FTTransformerParams(NeuralParams):
 
 PAPER = "Gorishniy et al. 2021"
 SPACE: dict[str, Dimension] = {
-    "width": Choice((16, 32, 64), f"{PAPER}: 64 to 512; narrower here, to limit the time of an epoch"),
-    "heads": Choice((2, 4, 8), f"{PAPER}: 8"),
+    "width": Choice((16, 32), f"{PAPER}: 64 to 512; narrower here, to limit the time of an epoch"),
+    "heads": Choice((2, 4), f"{PAPER}: 8"),
     "blocks": Choice((1, 2), f"{PAPER}: 1 to 4"),
     "feed_forward": Choice((32, 64), f"{PAPER}: 2/3 to 8/3 of the width"),
     "dropout": Uniform(0.0, 0.5, PAPER),

@@ -27,8 +27,8 @@ class TabMParams(NeuralParams):
 
 
 SPACE: dict[str, Dimension] = {
-    "submodels": Choice((4, 8, 16), "smaller than the 32 of Gorishniy et al. 2025, to limit the time of an epoch"),
-    "hidden": Choice(((64, 64), (128, 128), (64, 64, 64)), "Gorishniy et al. 2025: 1 to 5 layers of 64 to 1024"),
+    "submodels": Choice((8, 16), "less than the 32 of Gorishniy et al. 2025, to limit the time of an epoch"),
+    "hidden": Choice(((64,), (64, 64), (64, 64, 64), (128,)), "Gorishniy et al. 2025: 1 to 5 layers of 64 to 1024"),
     "learning_rate": LogUniform(1e-4, 5e-3, "Gorishniy et al. 2025"),
     "weight_decay": LogUniform(1e-4, 1e-1, "Gorishniy et al. 2025"),
     "dropout": Uniform(0.0, 0.5, "Gorishniy et al. 2025"),

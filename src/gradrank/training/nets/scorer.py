@@ -106,7 +106,7 @@ class Scorer(ABC):
         return adamw(self.layers.parameters(), params)
 
     def start_step(self, optimiser: torch.optim.AdamW, progress: float) -> None:
-        """Set the values of schedules before an optimiser step. By default, there are none.
+        """Set the values of schedules before an optimiser step. The default has no schedules.
 
         progress: number of earlier steps divided by the number of all steps.
         """
