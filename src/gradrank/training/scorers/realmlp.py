@@ -64,8 +64,12 @@ class RealMLPScorer(Scorer):
             weights /= torch.where(deviation > 0.0, deviation, 1.0)
             x = x @ weights / len(weights) ** 0.5
             chosen = torch.randint(len(x), (POINTS, x.shape[1]), generator=generator)
-            shares = torch.empty(chosen.shape).exponential_(generator=generator)
-            biases -= (torch.gather(x, 0, chosen) * (shares / shares.sum(dim=0))).sum(dim=0)
+            # The lengths of the parts between sorted uniform numbers have the distribution of normalised exponential
+            # numbers, whose kernel in torch differs between processors.
+            cuts = torch.rand((POINTS - 1, x.shape[1]), generator=generator).sort(dim=0).values
+            ends = torch.zeros(1, x.shape[1]), torch.ones(1, x.shape[1])
+            shares = torch.cat([ends[0], cuts, ends[1]]).diff(dim=0)
+            biases -= (torch.gather(x, 0, chosen) * shares).sum(dim=0)
             x = x + biases
 
     def _activation(self, x: torch.Tensor, layer: int) -> torch.Tensor:
