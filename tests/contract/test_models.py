@@ -53,6 +53,12 @@ use_own_models()  # so that the models in models/ of the working folder are test
 # Values that are sufficient for small data, for models that have a parameter of this name.
 QUICK = {"epochs": 15, "rounds": 30, "patience": 30, "passes": 3, "landmarks": 50, "members": 5}
 QUICK |= {"models": ("regression", "listnet")}  # members of fusion models
+# Sizes that are sufficient for small data, for models whose default scorer is large. key: name of the scorer
+QUICK_SCORERS = {
+    "tabm": {"hidden": (32, 32), "submodels": 4},
+    "realmlp": {"hidden": (64, 64)},
+    "ft_transformer": {"width": 16, "heads": 2, "feed_forward": 16, "blocks": 2},
+}
 
 
 def case(cls, *values):
@@ -94,7 +100,8 @@ def quick(cls, **changes):
         for name, grid in defaults.items()
         if isinstance(grid, tuple) and len(grid) > 3 and isinstance(grid[0], float)
     }
-    return cls.Params(**{k: v for k, v in QUICK.items() if k in defaults} | grids | changes)
+    sizes = QUICK_SCORERS.get(defaults.get("scorer", ""), {})
+    return cls.Params(**{k: v for k, v in QUICK.items() if k in defaults} | grids | sizes | changes)
 
 
 @pytest.mark.parametrize("cls", [case(cls) for cls in models().values() if cls.takes_missing])

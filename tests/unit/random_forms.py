@@ -1,5 +1,6 @@
 """Random scoring forms and features, for the tests of model formats."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,23 @@ import numpy as np
 from gradrank.data.normalisation import Normaliser
 from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.net import Net
+from gradrank.training.nets.step_net import StepNet
+from gradrank.training.nets.steps import (
+    Activation,
+    Attention,
+    Clip,
+    Concat,
+    Cosine,
+    First,
+    Flatten,
+    LayerNorm,
+    Linear,
+    Prepend,
+    Scale,
+    Shift,
+    SmoothClip,
+    Sum,
+)
 from gradrank.training.scoring_form import (
     AttentionForm,
     Combined,
@@ -14,6 +32,7 @@ from gradrank.training.scoring_form import (
     LinearForm,
     NetForm,
     QuadraticForm,
+    StepsForm,
     Tree,
     TreesForm,
 )
@@ -86,6 +105,41 @@ def random_attention(rng, outputs=1, log_limit=None, tower=False, width=8, block
     return AttentionNet(arrays, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit, 2, net)
 
 
+def random_steps(rng, members=3, outputs=1, log_limit=None):
+    """Return a net that has each kind of step: an ensemble with weights of its own on attention over the features."""
+
+    def drawn(*shape):
+        return rng.normal(0.0, 0.5, shape).astype(np.float32)
+
+    heads = 2
+    query, key, value = ((Linear(drawn(4, 4)), Shift(drawn(1, 4))) for _ in range(3))
+    attention = Attention((First(), *query), key, value, heads)
+    edges = np.abs(drawn(WIDTH, 2))
+    steps = (
+        SmoothClip(3.0),
+        Concat(
+            (Scale(drawn(WIDTH, 2)), Cosine()), (Scale(drawn(WIDTH, 2)), Shift(drawn(WIDTH, 2)), Clip(-edges, edges))
+        ),
+        Linear(drawn(WIDTH, 4, 4)),
+        Activation("relu"),
+        Prepend(drawn(4)),
+        Sum((First(),), (LayerNorm(drawn(4), drawn(4)), attention)),
+        Sum((), (Linear(drawn(4, 6)), Activation("reglu"), Linear(drawn(3, 4)))),
+        Flatten(),
+        Scale(drawn(members, 4)),
+        Linear(drawn(4, 5)),
+        Sum((Scale(drawn(members, 5)),), (Activation("selu"), Scale(drawn(members, 5)))),
+        Linear(drawn(members, 5, outputs)),
+        Shift(drawn(members, outputs)),
+    )
+    return StepNet(steps, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit, members)
+
+
+def random_input_steps(rng):
+    """Return steps that map WIDTH features to as many inputs."""
+    return SmoothClip(2.0), Scale(rng.normal(size=(WIDTH, 1)).astype(np.float32)), Cosine()
+
+
 def random_kernel(rng, name):
     from gradrank.models.ranknet_kernel.nystroem import Kernel
 
@@ -114,6 +168,13 @@ def random_forms(seed=0):
         "net with logarithms": NetForm(random_net(rng, log_limit=1.0)),
         "attention": AttentionForm(random_attention(rng)),
         "attention with a tower": AttentionForm(random_attention(rng, tower=True, log_limit=30.0)),
+        "net with input steps": NetForm(replace(random_net(rng), input_steps=random_input_steps(rng))),
+        "attention with input steps": AttentionForm(
+            replace(random_attention(rng, tower=True), input_steps=random_input_steps(rng))
+        ),
+        "steps": StepsForm(random_steps(rng, members=1, log_limit=1.0)),
+        "ensemble of steps": Combined((StepsForm(random_steps(rng)),), np.full(3, 1 / 3)),
+        "ensemble with outputs": Combined((StepsForm(random_steps(rng, outputs=2)),), np.full(6, 1 / 3), "logistic"),
         "rbf": random_kernel(rng, "rbf"),
         "polynomial": random_kernel(rng, "polynomial"),
         "sum of nets": Combined((NetForm(random_net(rng)), NetForm(random_net(rng))), np.array([0.5, -0.5])),

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
-from gradrank.training.scoring_form import AttentionForm, Combined, KernelForm, NetForm, ScoringForm
+from gradrank.training.scoring_form import AttentionForm, Combined, KernelForm, NetForm, ScoringForm, StepsForm
 
 
 class NotExpressible(GradrankError):
@@ -65,7 +65,7 @@ def is_computed_in_float32(form: ScoringForm) -> bool:
     """Return True if gradrank computes a part of the scores in float32, as in nets and kernels."""
     if isinstance(form, Combined):
         return any(map(is_computed_in_float32, form.forms))
-    return isinstance(form, NetForm | AttentionForm | KernelForm)
+    return isinstance(form, NetForm | AttentionForm | StepsForm | KernelForm)
 
 
 class Reader(ABC):

@@ -77,6 +77,8 @@ class Layers:
 def _net_layers(net: "Net") -> list[Layer]:
     if net.log_limit is not None:
         raise NotExpressible("the net replaces its inputs by sign(x) ln(1 + |x|), and Solr has no such normalizer")
+    if net.input_steps:
+        raise NotExpressible("the net has an embedding of features or clipped inputs, and Solr's nets have none")
     if net.gains:
         raise NotExpressible("the net has layer norms, and Solr's nets have none")
     activations = [net.activation] * (len(net.weights) - 1) + ["identity"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.model_formats.tensor_steps import rows_after_steps
+
 Arrays = Mapping[str, np.ndarray]
 LARGEST = 3.4028234663852886e38  # the largest float32
 EPSILON = 1e-5  # of layer norms
@@ -48,6 +50,8 @@ def outputs(x: np.ndarray, form: Mapping[str, Any], arrays: Arrays, prefix: str 
             return _net(x, form, own)
         case "attention":
             return _attention(x, form, own)
+        case "steps":
+            return rows_after_steps(_standardised(x, own), form["steps"], own, "")
         case "kernel":
             return _kernel(x, form, own)
         case "combined":
@@ -58,7 +62,7 @@ def outputs(x: np.ndarray, form: Mapping[str, Any], arrays: Arrays, prefix: str 
 
 
 def _net(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
-    x = _standardised(x, own)
+    x = _inputs(x, form, own)
     for layer in range(form["layers"]):
         if layer:
             if f"gains.{layer - 1}" in own:
@@ -75,7 +79,7 @@ def _attention(features: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np
     def norm(name: str, x: np.ndarray) -> np.ndarray:
         return _layer_norm(x, own[f"{name}.weights"], own[f"{name}.biases"])
 
-    x = layer("embed", _standardised(features, own))
+    x = layer("embed", _inputs(features, form, own))
     block = 0
     while f"blocks.{block}.joined.biases" in own:
         name = f"blocks.{block}"
@@ -121,6 +125,11 @@ def _combined(outputs: np.ndarray, rule: str, weights: np.ndarray) -> np.ndarray
         outputs = np.exp(outputs - outputs.max(axis=1, keepdims=True))
         outputs /= outputs.sum(axis=1, keepdims=True)
     return outputs @ weights.reshape(-1, 1)
+
+
+def _inputs(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
+    x = _standardised(x, own)
+    return rows_after_steps(x, form["input_steps"], own, "inputs.") if "input_steps" in form else x
 
 
 def _standardised(x: np.ndarray, own: Arrays) -> np.ndarray:

@@ -52,7 +52,7 @@ def linear_of(form: ScoringForm) -> LinearForm | None:
 
 def _linear_of_net(form: NetForm) -> LinearForm | None:
     net = form.net
-    if len(net.weights) > 1 or form.outputs > 1 or net.log_limit is not None:
+    if len(net.weights) > 1 or form.outputs > 1 or net.log_limit is not None or net.input_steps:
         return None
     weights = net.weights[0][:, 0] / net.scale.astype(np.float64)
     return LinearForm(weights, float(net.biases[0][0] - weights @ net.mean))

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gradrank.training.model import param, register
-from gradrank.training.nets.net_params import NeuralParams, ScorerName
+from gradrank.training.nets.net_params import InputsName, NeuralParams, ScorerName
 from gradrank.training.nets.neural import ATTENTION, NeuralRanker, own_loss
 from gradrank.training.search_space import Choice, LogUniform
 
@@ -20,7 +20,7 @@ class DASALCParams(NeuralParams):
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
         (64, 64), "smaller than in Qin et al. 2021, whose collections have 136 to 700 features", max_length=8
     )
-    inputs: Literal["standardised", "log1p"] = param("log1p", "Qin et al. 2021, section 4.1")
+    inputs: InputsName = param("log1p", "Qin et al. 2021, section 4.1")
     norm: Literal["none", "batch", "layer"] = param("batch", "Qin et al. 2021, section 4")
     dropout: float = param(0.1, "as in transformers (Vaswani et al. 2017)", ge=0, le=0.9)
     noise: float = param(0.1, "Qin et al. 2021 add normal noise to the inputs; its size was chosen here", ge=0)

@@ -13,6 +13,7 @@ from gradrank.training.scoring_form import (
     NetForm,
     QuadraticForm,
     ScoringForm,
+    StepsForm,
     Tree,
     TreesForm,
 )
@@ -43,7 +44,7 @@ def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) ->
             return _quadratic_scores(form, features)
         case TreesForm():
             return trees_scores(form.trees, form.intercept, features)
-        case NetForm() | AttentionForm():
+        case NetForm() | AttentionForm() | StepsForm():
             return _outputs(form, features, offsets)[:, 0]
         case KernelForm():
             from gradrank.training.nets.net import standardised
@@ -54,7 +55,7 @@ def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) ->
             return _combined_scores(form, features, offsets)
 
 
-def _outputs(form: NetForm | AttentionForm, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _outputs(form: NetForm | AttentionForm | StepsForm, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return form.net.outputs(features, offsets).astype(np.float64)
 
 
@@ -69,7 +70,7 @@ def _quadratic_scores(form: QuadraticForm, features: np.ndarray) -> np.ndarray:
 
 def _combined_scores(form: Combined, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     match form.forms:
-        case (NetForm() | AttentionForm() as net,):
+        case (NetForm() | AttentionForm() | StepsForm() as net,):
             outputs = _outputs(net, features, offsets)
         case _:
             outputs = np.stack([form_scores(part, features, offsets) for part in form.forms], axis=1)

@@ -15,6 +15,7 @@ from gradrank.base.errors import GradrankError
 if TYPE_CHECKING:
     from gradrank.training.nets.attention_net import AttentionNet
     from gradrank.training.nets.net import Net
+    from gradrank.training.nets.step_net import StepNet
 
 
 class NoScoringForm(GradrankError):
@@ -108,6 +109,18 @@ class AttentionForm:
         return len(self.net.arrays["output.biases"])
 
 
+@dataclass(frozen=True)
+class StepsForm:
+    """The K outputs of a net that consists of steps; see `NetForm`. They are the outputs of all members."""
+
+    net: "StepNet"
+
+    @property
+    def outputs(self) -> int:
+        """The number K of outputs."""
+        return self.net.outputs(np.zeros((1, len(self.net.mean)), np.float32)).shape[1]
+
+
 class Kernel(Protocol):
     """A kernel k. `rbf` is exp(-gamma |x - z|^2), and `polynomial` is (1 + gamma x.z)^degree."""
 
@@ -143,7 +156,7 @@ class KernelForm:
 class Combined:
     """One score computed from the outputs o_1, ..., o_K of the forms, in their order.
 
-    forms: forms with one output each, or a single NetForm or AttentionForm with K outputs.
+    forms: forms with one output each, or a single NetForm, AttentionForm or StepsForm with K outputs.
     weights: (K,) float64 weights w.
     rule: `sum` is sum_k w_k o_k; `logistic` is sum_k w_k / (1 + exp(-o_k)); `softmax` is sum_k w_k p_k, where p is the
     softmax of o; `argmax` is w_k of the largest output, and of the first one if several are largest.
@@ -154,4 +167,4 @@ class Combined:
     rule: Literal["sum", "logistic", "softmax", "argmax"] = "sum"
 
 
-ScoringForm = LinearForm | QuadraticForm | TreesForm | NetForm | AttentionForm | KernelForm | Combined
+ScoringForm = LinearForm | QuadraticForm | TreesForm | NetForm | AttentionForm | StepsForm | KernelForm | Combined

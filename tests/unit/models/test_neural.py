@@ -47,9 +47,9 @@ def test_every_loss_has_a_name_of_its_own_but_those_whose_papers_train_otherwise
 
 
 @pytest.mark.parametrize("loss", loss_names())
-@pytest.mark.parametrize("scorer", ["linear", "net", "attention", "dasalc"])
+@pytest.mark.parametrize("scorer", ["linear", "net", "attention", "dasalc", "tabm", "realmlp", "ft_transformer"])
 def test_every_loss_trains_every_scorer(loss, scorer):
-    found = scores("softmax", loss=loss, scorer=scorer, hidden=(8,), width=8)
+    found = scores("softmax", loss=loss, scorer=scorer, hidden=(8,), width=8, submodels=3)
     assert np.isfinite(found).all() and len(set(found)) > 1
 
 

@@ -5,17 +5,20 @@ import pytest
 import torch
 
 from gradrank.base.errors import GradrankError
+from gradrank.training.contract.test_models import QUICK_SCORERS
 from gradrank.training.nets.device import TorchParams, prepare
 from gradrank.training.registry import models
 from made_rankings import linear_grades
 
 # The loop is the same for all: one for each scorer, for several outputs, and what has a loop of its own.
-ON_TORCH = [models()[name] for name in ("lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc")]
+NAMES = "lambdarank", "ordinal", "rankprop", "attention_lambdaloss", "dasalc", "tabm", "realmlp", "ft_transformer"
+ON_TORCH = [models()[name] for name in NAMES]
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without an NVIDIA GPU")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU and torch for CUDA")
 
 
 def fit(cls, **changes):
+    changes |= QUICK_SCORERS.get(cls.Params.model_fields["scorer"].default, {})
     return cls.fit(
         linear_grades(1, 30, 12),
         linear_grades(2, 30, 12),
@@ -33,7 +36,9 @@ def saved(model, folder):
 
 def test_every_net_that_torch_trains_takes_a_device():
     assert all(issubclass(cls.Params, TorchParams) for cls in ON_TORCH)
-    assert {cls.Params.model_fields["scorer"].default for cls in ON_TORCH} == {"net", "attention", "dasalc"}
+    assert {cls.Params.model_fields["scorer"].default for cls in ON_TORCH} == {
+        *("net", "attention", "dasalc", "tabm", "realmlp", "ft_transformer")
+    }
 
 
 @without_gpu

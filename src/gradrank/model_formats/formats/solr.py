@@ -29,7 +29,9 @@ class Solr(ModelFormat):
     """MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel of Solr."""
 
     name = "solr"
-    summary = "Solr's model and feature store: trees, linear models, and nets without layer norm or log inputs"
+    summary = (
+        "Solr's model and feature store: trees, linear models, and nets without layer norm, log inputs or embeddings"
+    )
     tolerance = 1e-5
     extension = ".json"
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gradrank.model_formats.onnx_graph.graph import Graph
-from gradrank.model_formats.onnx_graph.nets import attention_outputs, net_outputs, standardised
+from gradrank.model_formats.onnx_graph.nets import attention_outputs, net_outputs, standardised, steps_outputs
 from gradrank.model_formats.onnx_graph.trees import trees
 from gradrank.training.scoring_form import (
     AttentionForm,
@@ -13,6 +13,7 @@ from gradrank.training.scoring_form import (
     NetForm,
     QuadraticForm,
     ScoringForm,
+    StepsForm,
     TreesForm,
 )
 
@@ -32,6 +33,8 @@ def outputs(graph: Graph, x: str, form: ScoringForm) -> str:
             return graph.cast(net_outputs(graph, x, form), np.float64)
         case AttentionForm():
             return graph.cast(attention_outputs(graph, x, form), np.float64)
+        case StepsForm():
+            return graph.cast(steps_outputs(graph, x, form), np.float64)
         case KernelForm():
             return _kernel(graph, x, form)
         case Combined():

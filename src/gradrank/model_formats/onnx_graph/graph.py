@@ -30,6 +30,12 @@ class Graph:
         self._nodes.append(helper.make_node(operator, list(inputs), [name], name, domain=domain, **attributes))
         return name
 
+    def halves(self, value: str) -> tuple[str, str]:
+        """Return the first and the second half of a value along its last axis."""
+        names = f"Split{len(self._nodes)}first", f"Split{len(self._nodes)}second"
+        self._nodes.append(helper.make_node("Split", [value], list(names), names[0], axis=-1, num_outputs=2))
+        return names
+
     def cast(self, value: str, dtype: type | np.dtype) -> str:
         """Convert a value to a type, such as np.float32."""
         return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from gradrank.model_formats.onnx_graph.graph import Graph
-from gradrank.training.scoring_form import AttentionForm, NetForm
+from gradrank.model_formats.onnx_graph.steps import layer_norm, rows_after_steps
+from gradrank.training.scoring_form import AttentionForm, NetForm, StepsForm
 
 ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh"}  # key: name in Net. value: operator
-EPSILON = 1e-5  # of layer norms
 
 
 def standardised(graph: Graph, x: str, mean: np.ndarray, scale: np.ndarray, log_limit: float | None = None) -> str:
@@ -31,11 +31,11 @@ def net_outputs(graph: Graph, x: str, form: NetForm) -> str:
     """Return the (n, K) outputs for (n, d) float32 features, in the type of the weights."""
     net = form.net
     x = standardised(graph, x, net.mean, net.scale, net.log_limit)
-    x = graph.cast(x, net.weights[0].dtype)
+    x = graph.cast(rows_after_steps(graph, x, net.input_steps), net.weights[0].dtype)
     for layer, (weights, biases) in enumerate(zip(net.weights, net.biases, strict=True)):
         if layer:
             if net.gains:
-                x = _layer_norm(graph, x, net.gains[layer - 1], net.shifts[layer - 1])
+                x = layer_norm(graph, x, net.gains[layer - 1], net.shifts[layer - 1])
             x = graph.node(ACTIVATIONS[net.activation], x)
         x = _affine(graph, x, weights, biases)
     return x
@@ -45,7 +45,7 @@ def attention_outputs(graph: Graph, features: str, form: AttentionForm) -> str:
     """Return the (n, K) float32 outputs for the (n, d) float32 features of all documents of one query."""
     net, arrays = form.net, form.net.arrays
     x = standardised(graph, features, net.mean, net.scale, net.log_limit)
-    x = _layer(graph, x, arrays, "embed")
+    x = _layer(graph, rows_after_steps(graph, x, net.input_steps), arrays, "embed")
     for name in (f"blocks.{i}" for i in range(sum(key.endswith("joined.biases") for key in arrays))):
         inner = _norm(graph, x, arrays, f"{name}.norm_before")
         parts = [_layer(graph, inner, arrays, f"{name}.{part}") for part in ("query", "key", "value")]
@@ -58,6 +58,12 @@ def attention_outputs(graph: Graph, features: str, form: AttentionForm) -> str:
         gated = graph.node("Mul", hidden, _layer(graph, x, arrays, "context"))
         x = graph.node("Relu", graph.node("Add", gated, hidden))
     return _layer(graph, x, arrays, "output")
+
+
+def steps_outputs(graph: Graph, x: str, form: StepsForm) -> str:
+    """Return the (n, K) float32 outputs of all members for (n, d) float32 features."""
+    net = form.net
+    return rows_after_steps(graph, standardised(graph, x, net.mean, net.scale, net.log_limit), net.steps)
 
 
 def _attend(graph: Graph, parts: list[str], heads: int) -> str:
@@ -81,18 +87,8 @@ def _layer(graph: Graph, x: str, arrays: Mapping[str, np.ndarray], name: str) ->
 
 
 def _norm(graph: Graph, x: str, arrays: Mapping[str, np.ndarray], name: str) -> str:
-    return _layer_norm(graph, x, arrays[f"{name}.weights"], arrays[f"{name}.biases"])
+    return layer_norm(graph, x, arrays[f"{name}.weights"], arrays[f"{name}.biases"])
 
 
 def _affine(graph: Graph, x: str, weights: np.ndarray, biases: np.ndarray) -> str:
     return graph.node("Gemm", x, graph.constant(weights), graph.constant(biases, weights.dtype))
-
-
-def _layer_norm(graph: Graph, x: str, gains: np.ndarray, shifts: np.ndarray) -> str:
-    x = graph.cast(x, np.float64)
-    axis = graph.constant([1], np.int64)
-    centred = graph.node("Sub", x, graph.node("ReduceMean", x, axis))
-    variance = graph.node("ReduceMean", graph.node("Mul", centred, centred), axis)
-    deviation = graph.node("Sqrt", graph.node("Add", variance, graph.constant(EPSILON)))
-    scaled = graph.node("Mul", graph.node("Div", centred, deviation), graph.constant(gains, np.float64))
-    return graph.cast(graph.node("Add", scaled, graph.constant(shifts, np.float64)), gains.dtype)

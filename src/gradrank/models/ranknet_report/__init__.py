@@ -139,7 +139,8 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.models.ranknet_report.pair_net import difference_row_sums, siamese_row_sums
-        from gradrank.training.nets.net import Net, affine, standardised
+        from gradrank.training.nets.layer_functions import affine
+        from gradrank.training.nets.net import Net, standardised
 
         net = self.net
         assert isinstance(net, Net)

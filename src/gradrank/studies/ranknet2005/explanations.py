@@ -18,7 +18,8 @@ from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, GAP, REVERSED, gap, verdict
 from gradrank.studies.ranknet2005.trainings import Training, jobs_on, training_of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS, quadratic_features
-from gradrank.training.nets.net import Net, affine, standardised
+from gradrank.training.nets.layer_functions import affine
+from gradrank.training.nets.net import Net, standardised
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.registry import get_model
 

@@ -8,13 +8,15 @@ equal scores, and a permutation of the documents permutes their scores.
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
-from gradrank.training.nets.net import Net, affine, combine_outputs, layer_norm, log1p, standardised
+from gradrank.training.nets.layer_functions import affine, layer_norm
+from gradrank.training.nets.net import INPUTS, Net, combine_outputs, log1p, standardised
+from gradrank.training.nets.steps import Steps, restored, run_on_features, stored
 
 ROWS = 1 << 14  # maximum rows per block of whole queries, unless a single query is longer
 NET_PREFIX = "tower."  # in files, the array names of `AttentionNet.net` have this prefix
@@ -27,7 +29,7 @@ class AttentionNet:
     arrays: float32 weights. The keys are the names that the scorers in gradrank.training.scorers export.
     mean, scale, log_limit: standardisation of the features, as in Net. heads: number of attention heads per block.
     net: the feed-forward net of DASALC, or None. Its outputs h are combined with the context a of the encoder as
-    relu(h a + h).
+    relu(h a + h). input_steps: as in Net.
     """
 
     scores_whole_queries: ClassVar[bool] = True  # by attention to the other documents of the query
@@ -37,6 +39,7 @@ class AttentionNet:
     log_limit: float | None
     heads: int
     net: Net | None = None
+    input_steps: Steps = ()
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
         """Return the (n, outputs) float32 outputs for (n, d) features.
@@ -56,7 +59,7 @@ class AttentionNet:
 
     def _outputs(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         x = standardised(log1p(features, self.log_limit), self.mean, self.scale)
-        x = self._layer("embed", x)
+        x = self._layer("embed", run_on_features(self.input_steps, x))
         blocks = sum(name.endswith("joined.biases") for name in self.arrays)
         for name in (f"blocks.{i}" for i in range(blocks)):
             inner = self._norm(f"{name}.norm_before", x)
@@ -87,10 +90,15 @@ class AttentionNet:
         tensors = self.arrays | {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
             tensors["log_limit"] = np.array([self.log_limit])
-        shape: dict[str, int | str] = {"heads": self.heads}
+        shape: dict[str, Any] = {"heads": self.heads}
+        if self.input_steps:
+            arrays, shape["input_steps"] = stored(self.input_steps, INPUTS)
+            tensors |= arrays
         if self.net is not None:
             tensors |= {f"{NET_PREFIX}{name}": tensor for name, tensor in self.net.tensors().items()}
             shape["activation"] = self.net.activation
+            if self.net.input_steps:
+                shape["net_input_steps"] = stored(self.net.input_steps)[1]
         with atomic(path) as partial:
             # All metadata are under one key, because safetensors writes several keys in a random order.
             partial.write_bytes(save(tensors, metadata={"shape": json.dumps(shape)}))
@@ -100,24 +108,17 @@ class AttentionNet:
         """Return the net that `save` wrote."""
         from safetensors import safe_open
 
-        with safe_open(path, framework="numpy") as stored:
-            shape = json.loads(stored.metadata()["shape"])
-            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        with safe_open(path, framework="numpy") as file:
+            shape = json.loads(file.metadata()["shape"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         names = [name for name in tensors if name.startswith(NET_PREFIX)]
         net_tensors = {name.removeprefix(NET_PREFIX): tensors.pop(name) for name in names}
         inputs = {name: tensors.pop(name) for name in ("mean", "scale", "log_limit") if name in tensors}
         limit = float(inputs["log_limit"][0]) if "log_limit" in inputs else None
-        net = Net.of(net_tensors, shape["activation"]) if net_tensors else None
-        return cls(tensors, inputs["mean"], inputs["scale"], limit, shape["heads"], net)
-
-
-def load_net(path: Path) -> Net | AttentionNet:
-    """Return the Net or AttentionNet that was saved to `path`."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as stored:
-        kind = AttentionNet if "shape" in stored.metadata() else Net
-    return kind.load(path)
+        net = Net.of(net_tensors, shape["activation"], shape.get("net_input_steps", ())) if net_tensors else None
+        steps = restored(tensors, shape.get("input_steps", ()), INPUTS)
+        arrays = {name: tensor for name, tensor in tensors.items() if not name.startswith(INPUTS)}
+        return cls(arrays, inputs["mean"], inputs["scale"], limit, shape["heads"], net, steps)
 
 
 @compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")

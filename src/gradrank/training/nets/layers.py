@@ -8,6 +8,7 @@ import torch
 from gradrank.training.nets.net import Net
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.scorer import Inputs, TrainingNoise
+from gradrank.training.nets.steps import Steps
 
 ACTIVATIONS = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
@@ -18,6 +19,11 @@ def glorot_layer(inputs: int, outputs: int, generator: torch.Generator) -> torch
     torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
     torch.nn.init.zeros_(layer.bias)
     return layer
+
+
+def uniform(shape: tuple[int, ...], limit: float, generator: torch.Generator) -> torch.nn.Parameter:
+    """Return a parameter with random numbers that are uniform in [-limit, limit]."""
+    return torch.nn.Parameter((2.0 * torch.rand(shape, generator=generator) - 1.0) * limit)
 
 
 class FullyConnected(torch.nn.Module):
@@ -49,8 +55,11 @@ class FullyConnected(torch.nn.Module):
             x = self.noise.drop(self.activation(x))
         return self.maps[-1](x)
 
-    def export(self, inputs: Inputs) -> Net:
-        """Return a Net with copies of the current weights. Batch norms are merged into the linear maps of the Net."""
+    def export(self, inputs: Inputs, steps: Steps = ()) -> Net:
+        """Return a Net with copies of the current weights. Batch norms are merged into the linear maps of the Net.
+
+        steps: the input steps of the Net.
+        """
         weights = [array(layer.weight).T.copy() for layer in self.maps]
         biases = [array(layer.bias) for layer in self.maps]
         gains, shifts = [], []
@@ -62,7 +71,8 @@ class FullyConnected(torch.nn.Module):
                 unit = array(norm.weight) / (array(norm.running_var) + norm.eps) ** 0.5
                 weights[i] *= unit
                 biases[i] = (biases[i] - array(norm.running_mean)) * unit + array(norm.bias)
-        return Net(weights, biases, inputs.mean, inputs.scale, self.activation_name, inputs.log_limit, gains, shifts)
+        norm = gains, shifts
+        return Net(weights, biases, inputs.mean, inputs.scale, self.activation_name, inputs.log_limit, *norm, steps)
 
 
 def array(tensor: torch.Tensor) -> np.ndarray:

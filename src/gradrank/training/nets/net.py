@@ -5,17 +5,21 @@ product can depend on the position of the row in the batch. Here, the output for
 features, so equal documents have exactly equal scores.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
+from gradrank.training.nets.layer_functions import affine, layer_norm
+from gradrank.training.nets.steps import Steps, restored, run_on_features, stored
 
 ROWS = 1 << 14  # rows per block, which limits the memory of the hidden layers
+INPUTS = "inputs."  # in files, the array names of the input steps have this prefix
 
 ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0.0), "tanh": np.tanh}
 
@@ -30,6 +34,7 @@ class Net:
     before the standardisation.
     gains, shifts: scale factors and offsets of a layer norm before each activation. Each is a list of one (outputs,)
     array per hidden layer, or empty if there is no layer norm.
+    input_steps: steps between the standardisation and the first layer, such as an embedding of the features.
     """
 
     scores_whole_queries: ClassVar[bool] = False
@@ -41,12 +46,14 @@ class Net:
     log_limit: float | None = None
     gains: list[np.ndarray] = field(default_factory=list)
     shifts: list[np.ndarray] = field(default_factory=list)
+    input_steps: Steps = ()
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
         """Return the (n, outputs) outputs for (n, d) features, in the type of the weights. `offsets` has no effect."""
         out = np.empty((len(features), len(self.biases[-1])), self.weights[-1].dtype)
         for rows in _blocks(len(features)):
             x = standardised(log1p(features[rows], self.log_limit), self.mean, self.scale)
+            x = run_on_features(self.input_steps, x)
             for i, (weights, biases) in enumerate(zip(self.weights[:-1], self.biases[:-1], strict=True)):
                 x = affine(x, weights, biases)
                 if self.gains:
@@ -65,11 +72,17 @@ class Net:
         named = {"mean": self.mean, "scale": self.scale}
         if self.log_limit is not None:
             named["log_limit"] = np.array([self.log_limit])
-        return named | {f"{name}.{i}": array for name, arrays in lists.items() for i, array in enumerate(arrays)}
+        named |= {f"{name}.{i}": array for name, arrays in lists.items() for i, array in enumerate(arrays)}
+        return named | stored(self.input_steps, INPUTS)[0]
 
     @classmethod
-    def of(cls, tensors: Mapping[str, np.ndarray], activation: str) -> "Net":
-        """Create a net from the arrays that `tensors` returns. This is the inverse of `tensors`."""
+    def of(
+        cls, tensors: Mapping[str, np.ndarray], activation: str, input_steps: Sequence[Mapping[str, Any]] = ()
+    ) -> "Net":
+        """Create a net from the arrays that `tensors` returns. This is the inverse of `tensors`.
+
+        input_steps: the description of the input steps; see `steps.stored`.
+        """
 
         def arrays(name: str) -> list[np.ndarray]:
             count = sum(key.startswith(f"{name}.") for key in tensors)
@@ -77,23 +90,30 @@ class Net:
 
         limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
         layers, norms = (arrays("weights"), arrays("biases")), (arrays("gains"), arrays("shifts"))
-        return cls(*layers, tensors["mean"], tensors["scale"], activation, limit, *norms)
+        steps = restored(tensors, input_steps, INPUTS)
+        return cls(*layers, tensors["mean"], tensors["scale"], activation, limit, *norms, steps)
 
     def save(self, path: Path) -> None:
         """Write the net to a safetensors file."""
         from safetensors.numpy import save
 
+        metadata = {"activation": self.activation}
+        if self.input_steps:
+            shape = {"activation": self.activation, "input_steps": stored(self.input_steps)[1]}
+            metadata = {"net": json.dumps(shape)}  # one key, because safetensors writes several in a random order
         with atomic(path) as partial:
-            partial.write_bytes(save(self.tensors(), metadata={"activation": self.activation}))
+            partial.write_bytes(save(self.tensors(), metadata=metadata))
 
     @classmethod
     def load(cls, path: Path) -> "Net":
         """Return the net that `save` wrote."""
         from safetensors import safe_open
 
-        with safe_open(path, framework="numpy") as stored:
-            tensors = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-            return cls.of(tensors, stored.metadata()["activation"])
+        with safe_open(path, framework="numpy") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            metadata = file.metadata()
+        shape = json.loads(metadata["net"]) if "net" in metadata else metadata
+        return cls.of(tensors, **shape)
 
 
 def combine_outputs(outputs: np.ndarray) -> np.ndarray:
@@ -169,62 +189,3 @@ def standardised(features, mean, scale):
 def _blocks(rows: int) -> Iterator[slice]:
     for start in range(0, rows, ROWS):
         yield slice(start, start + ROWS)
-
-
-def affine(x: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
-    """Return x W + b of shape (n, outputs), in the type of the weights (float32 or float64); see `_affine`."""
-    return (_affine_single if weights.dtype == np.float32 else _affine_double)(x, weights, biases)
-
-
-@compiled("f4[:,:], f4[:,:], f4[:]")
-def _affine_single(x, weights, biases):
-    return _affine(x, weights, biases)
-
-
-@compiled("f8[:,:], f8[:,:], f8[:]")
-def _affine_double(x, weights, biases):
-    return _affine(x, weights, biases)
-
-
-@compiled()
-def _affine(x, weights, biases):
-    """Return x W + b of shape (n, outputs), summed in the order of the inputs.
-
-    Four inputs are processed at a time, so that each row of outputs is read and written once per four inputs. For the
-    usual widths, this is as fast as BLAS.
-    """
-    out = np.empty((x.shape[0], weights.shape[1]), weights.dtype)
-    whole = x.shape[1] // 4 * 4
-    for i in range(x.shape[0]):
-        row = out[i]
-        for k in range(len(row)):
-            row[k] = biases[k]
-        for j in range(0, whole, 4):
-            x0, x1, x2, x3 = x[i, j], x[i, j + 1], x[i, j + 2], x[i, j + 3]
-            w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-            for k in range(len(row)):
-                row[k] = row[k] + x0 * w0[k] + x1 * w1[k] + x2 * w2[k] + x3 * w3[k]
-        for j in range(whole, x.shape[1]):
-            for k in range(len(row)):
-                row[k] += x[i, j] * weights[j, k]
-    return out
-
-
-@compiled("f4[:,:], f4[:], f4[:]")
-def layer_norm(x, gain, shift):
-    """Return the (n, width) rows, each normalised to mean 0 and variance 1, times `gain`, plus `shift`.
-
-    Source: Ba et al. 2016. The sums are computed in float64.
-    """
-    out = np.empty_like(x)
-    for i in range(x.shape[0]):
-        total, squares = 0.0, 0.0
-        for k in range(x.shape[1]):
-            total += x[i, k]
-        mean = total / x.shape[1]
-        for k in range(x.shape[1]):
-            squares += (x[i, k] - mean) ** 2
-        unit = 1.0 / np.sqrt(squares / x.shape[1] + 1e-5)  # torch's epsilon
-        for k in range(x.shape[1]):
-            out[i, k] = (x[i, k] - mean) * unit * gain[k] + shift[k]
-    return out

@@ -15,7 +15,9 @@ from gradrank.training.nets.device import TorchParams
 from gradrank.training.selection import CRITERION
 
 CUTOFF = param(10_000, "number of ranks that count; the default covers all ranks, as published; 10: as NDCG@10", ge=1)
-ScorerName = Literal["linear", "net", "attention", "dasalc"]
+ScorerName = Literal["linear", "net", "attention", "dasalc", "tabm", "realmlp", "ft_transformer"]
+InputsName = Literal["standardised", "log1p", "robust"]
+EmbeddingName = Literal["none", "piecewise_linear", "periodic", "pbld"]
 
 
 class ScorerParams(TorchParams):
@@ -28,16 +30,30 @@ class ScorerParams(TorchParams):
     scorer: ScorerName = param(
         "net",
         "linear: no hidden layer; net: the layers in `hidden`; attention: self-attention over the documents of a query "
-        "(Pobrotyn et al. 2020); dasalc: a net combined with attention (Qin et al. 2021)",
+        "(Pobrotyn et al. 2020); dasalc: a net combined with attention (Qin et al. 2021); tabm: nets that share "
+        "weights (Gorishniy et al. 2025); realmlp: a net with the recipe of Holzmüller et al. 2024; ft_transformer: "
+        "attention over the features of a document (Gorishniy et al. 2021)",
     )
     hidden: tuple[Annotated[int, Field(ge=1)], ...] = param(
-        (64,), "net, dasalc: widths of the hidden layers; as in ranknet_two_layer", max_length=8
+        (64,), "net, dasalc, tabm, realmlp: widths of the hidden layers; as in ranknet_two_layer", max_length=8
     )
     activation: Literal["relu", "tanh"] = param("relu", "net, dasalc: as in ranknet_two_layer")
-    inputs: Literal["standardised", "log1p"] = param(
+    inputs: InputsName = param(
         "standardised",
         "with the mean and standard deviation of the training part; log1p: after sign(x) ln(1 + |x|), clipped to +-30 "
-        "(Qin et al. 2021)",
+        "(Qin et al. 2021); robust: with the median and interquartile range, then clipped smoothly to +-3 (Holzmüller "
+        "et al. 2024)",
+    )
+    embedding: EmbeddingName = param(
+        "none",
+        "embedding of each feature (Gorishniy et al. 2022); piecewise_linear: with quantiles, Q-LR; periodic: PLR; "
+        "pbld: periodic with biases, and the feature itself (Holzmüller et al. 2024)",
+    )
+    embedding_width: int = param(24, "width of the embedding of a feature; rtdl_num_embeddings: 24", ge=2, le=1024)
+    embedding_bins: int = param(48, "piecewise_linear: number of bins; rtdl_num_embeddings: 48", ge=1, le=1024)
+    frequencies: int = param(48, "periodic, pbld: frequencies per feature; rtdl_num_embeddings: 48", ge=1, le=1024)
+    frequency_scale: float = param(
+        0.01, "periodic, pbld: standard deviation of the initial frequencies; rtdl_num_embeddings: 0.01", gt=0
     )
     norm: Literal["none", "batch", "layer"] = param(
         "none", "net, dasalc: norm before each activation; batch: Ioffe & Szegedy 2015, layer: Ba et al. 2016"
@@ -48,15 +64,31 @@ class ScorerParams(TorchParams):
     noise: float = param(
         0.0, "standard deviation of normal noise on standardised inputs during training (Qin et al. 2021)", ge=0
     )
-    width: int = param(64, "attention, dasalc: width of the encoder; allRank on MSLR-WEB30K: 144", ge=1)
-    heads: int = param(2, "attention, dasalc: attention heads per block; allRank: 2", ge=1)
-    blocks: int = param(1, "attention, dasalc: number of encoder blocks; allRank on MSLR-WEB30K: 4", ge=1, le=16)
+    width: int = param(64, "attention, dasalc, ft_transformer: width of the encoder; allRank on MSLR-WEB30K: 144", ge=1)
+    heads: int = param(2, "attention, dasalc, ft_transformer: attention heads per block; allRank: 2", ge=1)
+    blocks: int = param(
+        1, "attention, dasalc, ft_transformer: number of encoder blocks; allRank on MSLR-WEB30K: 4", ge=1, le=16
+    )
     feed_forward: int = param(
-        128, "attention, dasalc: width of the feed-forward layer of a block; allRank on MSLR-WEB30K: 512", ge=1
+        128,
+        "attention, dasalc, ft_transformer: width of the feed-forward layer of a block; allRank on MSLR-WEB30K: 512",
+        ge=1,
+    )
+    attention_dropout: float | None = param(
+        None, "ft_transformer: dropout probability of attention weights; null: as `dropout`", ge=0, le=0.9
+    )
+    submodels: int = param(
+        32, "tabm: number of nets that share weights, called k by Gorishniy et al. 2025, who use 32", ge=1, le=256
     )
 
     def modules(self) -> tuple[str, ...]:
         return (f"{SCORERS}.{self.scorer}",)
+
+    @model_validator(mode="after")
+    def _members_have_a_hidden_layer(self) -> Self:
+        if self.scorer == "tabm" and not self.hidden:
+            raise ValueError("hidden is empty, and the scorer tabm needs a hidden layer. Fix: add a width")
+        return self
 
     @model_validator(mode="after")
     def _heads_share_the_width(self) -> Self:

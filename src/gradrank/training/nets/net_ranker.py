@@ -6,11 +6,11 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 
 from gradrank.training.model import Model, P
-from gradrank.training.scoring_form import AttentionForm, Combined, NetForm, NoScoringForm, ScoringForm
+from gradrank.training.scoring_form import AttentionForm, Combined, NetForm, NoScoringForm, ScoringForm, StepsForm
 
 
 class TrainedNet(Protocol):
-    """A trained net that scores without torch: Net or AttentionNet.
+    """A trained net that scores without torch: Net, AttentionNet or StepNet.
 
     scores_whole_queries: True if the output for a document depends on the other documents of its query.
     """
@@ -50,18 +50,23 @@ class NetRanker(Model[P]):
         form = self.outputs_form()
         if form.outputs == 1:
             return form
-        return Combined((form,), np.ones(form.outputs), "logistic")  # as in combine_outputs
+        members = form.net.members if isinstance(form, StepsForm) else 1
+        rule = "logistic" if form.outputs > members else "sum"  # as in combine_outputs and StepNet.scores
+        return Combined((form,), np.full(form.outputs, 1.0 / members), rule)
 
-    def outputs_form(self) -> NetForm | AttentionForm:
+    def outputs_form(self) -> NetForm | AttentionForm | StepsForm:
         """Return the form of the outputs of the net, before they are combined to one score."""
         from gradrank.training.nets.attention_net import AttentionNet
         from gradrank.training.nets.net import Net
+        from gradrank.training.nets.step_net import StepNet
 
         if isinstance(self.net, AttentionNet):
             return AttentionForm(self.net)
+        if isinstance(self.net, StepNet):
+            return StepsForm(self.net)
         if isinstance(self.net, Net):
             return NetForm(self.net)
-        raise NoScoringForm(f"the class {type(self.net).__name__} is neither Net nor AttentionNet")
+        raise NoScoringForm(f"the class {type(self.net).__name__} is not Net, AttentionNet or StepNet")
 
     def save(self, folder: Path) -> None:
         self.net.save(folder / "net.safetensors")

@@ -84,6 +84,6 @@ class NeuralRanker(NetRanker[N]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.attention_net import load_net
+        from gradrank.training.nets.step_net import load_net
 
         return cls(load_net(folder / "net.safetensors"))

@@ -5,6 +5,7 @@ arguments are (inputs, params, outputs, seed). A trained scorer is exported as N
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +13,20 @@ import torch
 
 from gradrank.training.nets.net import log1p, standardisation, standardised
 from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.robust_inputs import quantiles, robust_standardisation
+from gradrank.training.nets.steps import SmoothClip, Steps, run_on_features
 
 LOG_LIMIT = 30.0  # Qin et al. 2021
+CLIP = SmoothClip(3.0)  # Holzmüller et al. 2024
 
 
 class Inputs(NamedTuple):
     """The features of the training part, and the parameters of their preprocessing.
 
     features: (n, d) float32, not standardised. If there is a `log_limit`, these are the logarithms. mean, scale,
-    log_limit: as in nets.net.Net. device: device of the scorer.
+    log_limit: as in nets.net.Net. device: device of the scorer. steps: steps after the standardisation. edges:
+    (d, bins+1) float32 quantiles of the preprocessed features for the embedding `piecewise_linear`, or None for other
+    embeddings.
     """
 
     features: np.ndarray
@@ -28,14 +34,17 @@ class Inputs(NamedTuple):
     scale: np.ndarray
     log_limit: float | None
     device: torch.device
+    steps: Steps = ()
+    edges: np.ndarray | None = None
 
     def of_rows(self, rows: np.ndarray) -> torch.Tensor:
         """Return the (n, d) preprocessed features of the documents with the (n,) row numbers `rows`, on the device.
 
-        Each batch is standardised when it is needed, because a standardised copy of the training part would double the
+        Each batch is preprocessed when it is needed, because a preprocessed copy of the training part would double the
         memory.
         """
-        return torch.tensor(standardised(self.features[rows], self.mean, self.scale), device=self.device)
+        batch = standardised(self.features[rows], self.mean, self.scale)
+        return torch.tensor(run_on_features(self.steps, batch), device=self.device)
 
     @classmethod
     def of(
@@ -47,8 +56,14 @@ class Inputs(NamedTuple):
         """
         limit = LOG_LIMIT if params.inputs == "log1p" else None
         features = log1p(features, limit)
-        mean, scale = standardisation(features, weights)
-        return cls(features, mean, scale, limit, device)
+        is_robust = params.inputs == "robust"
+        mean, scale = (robust_standardisation if is_robust else standardisation)(features, weights)
+        steps: Steps = (CLIP,) if is_robust else ()
+        edges = None
+        if params.embedding == "piecewise_linear":
+            prepared = run_on_features(steps, standardised(features, mean, scale))
+            edges = quantiles(prepared, np.linspace(0.0, 1.0, params.embedding_bins + 1), weights)
+        return cls(features, mean, scale, limit, device, steps, edges)
 
 
 class TrainingNoise(torch.nn.Module):
@@ -88,15 +103,39 @@ class Scorer(ABC):
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         """Return the (n, outputs) outputs for the documents of the training part with the (n,) row numbers `rows`.
 
+        A scorer with several members returns (n, members, outputs). Each member is then trained on its own loss.
+
         offsets: (q+1,) offsets of whole queries within `rows`. If None, all rows belong to one query. Scorers that
         process documents independently ignore the offsets.
         """
 
     @abstractmethod
     def export(self) -> Any:
-        """Return a copy that scores without torch: a Net or an AttentionNet."""
+        """Return a copy that scores without torch: a Net, an AttentionNet or a StepNet."""
+
+    def optimiser(self, params: ScorerParams) -> torch.optim.AdamW:
+        """Return the optimiser of the scorer: by default AdamW with equal settings for all layers."""
+        return adamw(self.layers.parameters(), params)
+
+    def start_step(self, optimiser: torch.optim.AdamW, progress: float) -> None:
+        """Set the values of schedules before an optimiser step. The default has no schedules.
+
+        progress: number of earlier steps divided by the number of all steps.
+        """
+        del optimiser, progress
 
     def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
         """Return the query numbers of one epoch in random order, split into batches of at most `batch_queries`."""
         queries = len(offsets) - 1
         return np.array_split(shuffle.permutation(queries), -(-queries // batch_queries))
+
+
+def adamw(parameters: Iterable[Any], params: ScorerParams, beta2: float = 0.999) -> torch.optim.AdamW:
+    """Return AdamW with the learning rate and the weight decay of `params`.
+
+    parameters: parameters, or dicts with parameters and their own settings. beta2: decay of the squared gradients.
+    """
+    # fused=True, because the default on the CPU uses the square roots of MKL, which differ between processors.
+    return torch.optim.AdamW(
+        parameters, lr=params.learning_rate, betas=(0.9, beta2), weight_decay=params.weight_decay, fused=True
+    )

@@ -66,7 +66,9 @@ def _epochs(
     targets = train.targets
     for epoch in range(1, params.epochs + 1):
         cost = 0.0
-        for batch in scorer.batches(shuffle, train.offsets, params.batch_queries):
+        batches = scorer.batches(shuffle, train.offsets, params.batch_queries)
+        for number, batch in enumerate(batches):
+            scorer.start_step(optimiser, (epoch - 1 + number / len(batches)) / params.epochs)
             rows, offsets = rows_of(batch, train.offsets)
             labels = targets[rows] if isinstance(targets, np.ndarray) else targets.of_queries(batch, train.offsets)
             loss_of_batch = loss if weights is None else partial(loss, weights=weights[batch])
@@ -100,12 +102,29 @@ def _step(
 
     outputs = scorer.outputs(rows, offsets)
     values = outputs.detach().cpu().double().numpy()
-    cost, gradient = loss(values[:, 0] if values.shape[1] == 1 else values, labels, offsets, rng=draws)
+    cost, gradient = mean_loss(loss, values, labels, offsets, draws)
     optimiser.zero_grad()
-    slope = (gradient / (len(offsets) - 1)).astype(np.float32).reshape(values.shape)
+    slope = (gradient / (len(offsets) - 1)).astype(np.float32)
     outputs.backward(torch.from_numpy(slope).to(outputs.device))
     optimiser.step()
     return cost
+
+
+def mean_loss(
+    loss: Loss, values: np.ndarray, labels: "np.ndarray | Pairs", offsets: np.ndarray, draws: np.random.Generator
+) -> tuple[float, np.ndarray]:
+    """Return the cost of the outputs of a batch, or the mean cost of the members, and its gradient.
+
+    values: (n, outputs), or (n, members, outputs). The gradient has the shape of `values`.
+    """
+    members = values[:, None, :] if values.ndim == 2 else values
+    cost, gradient = 0.0, np.empty(members.shape)
+    for member in range(members.shape[1]):
+        own = members[:, member]
+        own_cost, own_gradient = loss(own[:, 0] if own.shape[1] == 1 else own, labels, offsets, rng=draws)
+        cost += own_cost / members.shape[1]
+        gradient[:, member] = own_gradient.reshape(own.shape) / members.shape[1]
+    return cost, gradient.reshape(values.shape)
 
 
 def create_scorer(
@@ -116,17 +135,11 @@ def create_scorer(
     features: (n, d) features of the training part. outputs: number of outputs per document. weights: (n,) weights of
     the documents, or None. Raises GradrankError if the GPU is missing.
     """
-    import torch
-
     from gradrank.training.nets.scorer import Inputs
 
     inputs = Inputs.of(features, params, prepare(params.device), weights)
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
-    # fused=True, because the default on the CPU uses the square roots of MKL, which differ between processors.
-    optimiser = torch.optim.AdamW(
-        scorer.layers.parameters(), lr=params.learning_rate, weight_decay=params.weight_decay, fused=True
-    )
-    return scorer, optimiser
+    return scorer, scorer.optimiser(params)
 
 
 def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
+from gradrank.training.nets.embeddings import EmbeddedInputs
 from gradrank.training.nets.encoder import Block, ListPadding, ListScorer
 from gradrank.training.nets.layers import array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
@@ -45,18 +46,23 @@ class AttentionScorer(ListScorer):
         self.inputs, self.heads = inputs, params.heads
         self.noise = TrainingNoise(params.dropout, params.noise, seed)
         generator = torch.Generator().manual_seed(seed)
-        self.encoder = Encoder(inputs.features.shape[1], params, generator, self.noise)
+        self.embedded = EmbeddedInputs(inputs, params, generator)
+        self.encoder = Encoder(self.embedded.width, params, generator, self.noise)
         self.output = glorot_layer(params.width, outputs, generator)
-        self.layers = torch.nn.ModuleDict({"encoder": self.encoder, "output": self.output}).to(inputs.device)
+        parts = {"embedded": self.embedded, "encoder": self.encoder, "output": self.output}
+        self.layers = torch.nn.ModuleDict(parts).to(inputs.device)
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        x = self.noise.add_noise(self.inputs.of_rows(rows))
+        x = self.embedded(self.noise.add_noise(self.inputs.of_rows(rows)))
         return self.output(self.encoder(x, self.padding(rows, offsets)))
 
     def export(self) -> AttentionNet:
         arrays = self.encoder.export()
         arrays |= {"output.weights": array(self.output.weight).T.copy(), "output.biases": array(self.output.bias)}
-        return AttentionNet(arrays, self.inputs.mean, self.inputs.scale, self.inputs.log_limit, self.heads)
+        inputs = self.inputs
+        return AttentionNet(
+            arrays, inputs.mean, inputs.scale, inputs.log_limit, self.heads, input_steps=self.embedded.steps()
+        )
 
 
 def attention(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
+from gradrank.training.nets.embeddings import EmbeddedInputs
 from gradrank.training.nets.encoder import ListScorer
 from gradrank.training.nets.layers import FullyConnected, array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
@@ -25,16 +26,18 @@ class DasalcScorer(ListScorer):
         self.inputs, self.heads = inputs, params.heads
         self.noise = TrainingNoise(params.dropout, params.noise, seed)
         generator = torch.Generator().manual_seed(seed)
-        features, last = inputs.features.shape[1], (params.hidden or (params.width,))[-1]
+        self.embedded = EmbeddedInputs(inputs, params, generator)
+        features, last = self.embedded.width, (params.hidden or (params.width,))[-1]
         self.net = FullyConnected([features, *(params.hidden or (last,))], params, generator, self.noise)
         self.encoder = Encoder(features, params, generator, self.noise)
         self.context = glorot_layer(params.width, last, generator)
         self.output = glorot_layer(last, outputs, generator)
-        parts = {"net": self.net, "encoder": self.encoder, "context": self.context, "output": self.output}
+        parts = {"embedded": self.embedded, "net": self.net, "encoder": self.encoder}
+        parts |= {"context": self.context, "output": self.output}
         self.layers = torch.nn.ModuleDict(parts).to(inputs.device)
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        x = self.noise.add_noise(self.inputs.of_rows(rows))
+        x = self.embedded(self.noise.add_noise(self.inputs.of_rows(rows)))
         context = affine(self.encoder(x, self.padding(rows, offsets)), self.context)
         hidden = self.net(x)
         return self.output(self.noise.drop(torch.relu(hidden * context + hidden)))
@@ -43,8 +46,9 @@ class DasalcScorer(ListScorer):
         arrays = self.encoder.export()
         for name, layer in {"context": self.context, "output": self.output}.items():
             arrays |= {f"{name}.weights": array(layer.weight).T.copy(), f"{name}.biases": array(layer.bias)}
-        mean, scale, limit = self.inputs.mean, self.inputs.scale, self.inputs.log_limit
-        return AttentionNet(arrays, mean, scale, limit, self.heads, self.net.export(self.inputs))
+        inputs, steps = self.inputs, self.embedded.steps()
+        net = self.net.export(inputs, steps)
+        return AttentionNet(arrays, inputs.mean, inputs.scale, inputs.log_limit, self.heads, net, steps)
 
 
 def dasalc(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from gradrank.training.nets.embeddings import EmbeddedInputs
 from gradrank.training.nets.layers import FullyConnected
 from gradrank.training.nets.net import Net
 from gradrank.training.nets.net_params import ScorerParams
@@ -14,16 +15,16 @@ class NetScorer(Scorer):
 
     def __init__(self, inputs: Inputs, hidden: tuple[int, ...], params: ScorerParams, outputs: int, seed: int) -> None:
         self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
-        widths = [inputs.features.shape[1], *hidden, outputs]
         generator = torch.Generator().manual_seed(seed)  # torch's global generator is not used
-        self.net = FullyConnected(widths, params, generator, self.noise).to(inputs.device)
-        self.layers = self.net
+        self.embedded = EmbeddedInputs(inputs, params, generator)
+        self.net = FullyConnected([self.embedded.width, *hidden, outputs], params, generator, self.noise)
+        self.layers = torch.nn.ModuleList([self.embedded, self.net]).to(inputs.device)
 
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        return self.net(self.noise.add_noise(self.inputs.of_rows(rows)))
+        return self.net(self.embedded(self.noise.add_noise(self.inputs.of_rows(rows))))
 
     def export(self) -> Net:
-        return self.net.export(self.inputs)
+        return self.net.export(self.inputs, self.embedded.steps())
 
 
 def net(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
