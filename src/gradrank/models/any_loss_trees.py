@@ -59,7 +59,7 @@ class AnyLossTrees(WrappedBoostedTrees[AnyLossTreesParams]):
                 "Fix: choose another loss"
             )
         _, first = loss(np.zeros(len(labels)), labels, offsets, rng=rng)
-        scale = float(np.sqrt(np.mean(first**2))) or 1.0
+        scale = float(np.sqrt(np.average(first**2, weights=train.weights))) or 1.0
 
         def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             _, gradient = loss(scores, labels, offsets, rng=rng)
