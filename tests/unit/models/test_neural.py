@@ -43,12 +43,7 @@ def test_a_member_has_every_setting_of_its_loss_with_the_loss_s_default(cls):
 
 
 def test_every_loss_has_a_name_of_its_own_but_those_whose_papers_train_otherwise():
-    assert set(loss_names()) - {own_loss(cls) for cls in MEMBERS} == {
-        "frank",
-        "smoothrank",
-        "squared_error",
-        "xe_ndcg",
-    }
+    assert set(loss_names()) - {own_loss(cls) for cls in MEMBERS} == {"frank", "smoothrank", "squared_error", "xe_ndcg"}
 
 
 @pytest.mark.parametrize("loss", loss_names())
