@@ -27,6 +27,7 @@ from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
 from gradrank.report.tables.summary import summary
 from gradrank.training import selection
+from gradrank.training.contract.test_models import QUICK_SCORERS
 from gradrank.training.job import train
 from gradrank.training.registry import models
 
@@ -71,16 +72,22 @@ def _few(name: str) -> dict[str, Any]:
         for key, grid in defaults
         if isinstance(grid, tuple) and len(grid) > 3 and isinstance(grid[0], float)
     }
-    return {key: value for key, value in FEW.items() if hasattr(defaults, key)} | grids
+    sizes = QUICK_SCORERS.get(getattr(defaults, "scorer", ""), {})
+    return {key: value for key, value in FEW.items() if hasattr(defaults, key)} | grids | sizes
 
 
 def _data(out: Path) -> tuple[Path, Path]:
-    """Write a stored collection of one fold and its pairs; return both folders."""
+    """Write a stored collection of one fold and its pairs; return both folders.
+
+    Queries have 17 to 20 documents, so that batches of queries are padded.
+    """
     generate("net", QUERIES, DOCUMENTS, SEED, out / "parts")
     text, collection, pairs = out / "text", out / "parquet/small", out / "pairs/small"
     text.mkdir()
     for part, name in {"S1": "train", "S2": "vali", "S3": "test"}.items():
-        (out / f"parts/{part}.txt").rename(text / f"{name}.txt")
+        lines = (out / f"parts/{part}.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for row, line in enumerate(lines) if row % DOCUMENTS >= row // DOCUMENTS % 4]
+        (text / f"{name}.txt").write_text("".join(kept), encoding="utf-8")
     parse(text, collection, SEED, "small")
     write_pairs(collection, pairs)
     return collection, pairs
