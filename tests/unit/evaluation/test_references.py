@@ -29,6 +29,7 @@ def test_every_data_set_cites_what_has_an_entry(name):
 
 def test_every_entry_is_cited_and_complete():
     texts = [*(cls.summary for cls in models().values()), *(entry.citation for entry in catalogue().values())]
+    texts += [field.description or "" for cls in models().values() for field in cls.Params.model_fields.values()]
     cited = {each.key for text in texts for each in named(text)}
     assert set(references()) - cited == {"gradrank"}
     for key, each in references().items():

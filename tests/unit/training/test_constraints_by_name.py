@@ -100,10 +100,12 @@ def test_params_yaml_takes_constraints_and_a_model_without_them_keeps_its_digest
 
 def test_params_yaml_names_the_models_that_take_a_constraint():
     own = {"datasets": ["mq2007"], "models": ["ranksvm"]}
-    with pytest.raises(GradrankError, match=r"models\.ranksvm\.monotone: unknown key \(a parameter of dart, .*mart, "):
+    with pytest.raises(
+        GradrankError, match=r"models\.ranksvm\.monotone: unknown key \(a parameter of .*dart, .*mart, "
+    ):
         check(SHIPPED | {"models": {"ranksvm": {"monotone": {3: 1}}}, "run": own, "studies": {}})
 
 
 def test_a_ranker_names_the_methods_that_take_a_constraint():
-    with pytest.raises(GradrankError, match=r"monotone: lambdarank has no such parameter \(a parameter of dart, "):
+    with pytest.raises(GradrankError, match=r"monotone: lambdarank has no such parameter \(a parameter of .*dart, "):
         gradrank.Ranker("lambdarank", monotone={"price": -1})
