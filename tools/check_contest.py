@@ -19,10 +19,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from table_differences import differences
+
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")
 ROLES = ("default", "trial", "timed", "one")
 MARGINS = (0.005, 0.01)
-TOLERANCE = 2e-6  # numbers.json has six decimals
 LEVEL, POWER = 0.05, 0.8
 AGREEMENT_DRAWS = 2000
 
@@ -338,29 +339,16 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.sum(x * y) / scale) if scale else math.nan
 
 
-def differences(wanted: list[dict], rows: list[dict]) -> Iterator[str]:
-    """Yield one line per number or word of a table that was recomputed differently. The order of rows is free."""
+def compared(wanted: list[dict], rows: list[dict]) -> Iterator[str]:
+    """Yield the differences of a table. Words and counts that are not recomputed are left out."""
     keys = [
         key for key in ("method", "first", "second", "file", "fold", "tuner", "ahead", "behind") if key in wanted[0]
     ]
-    found = {tuple(row[key] for key in keys): row for row in rows}
-    if len(wanted) != len(rows):
-        yield f"{len(wanted)} rows, recomputed {len(rows)}"
-    for row in wanted:
-        own = found.get(tuple(row[key] for key in keys), {})
-        for name, value in row.items():
-            if name in own and not same(value, own[name]):
-                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: {value}, recomputed {own[name]}"
-            elif name not in own and isinstance(value, float):
-                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: not recomputed"
-
-
-def same(a: object, b: object) -> bool:
-    numbers = [math.nan if value is None else value for value in (a, b)]
-    if not all(isinstance(value, int | float | np.number) for value in numbers):
-        return a == b
-    x, y = map(float, numbers)
-    return (math.isnan(x) and math.isnan(y)) or abs(x - y) <= TOLERANCE * max(1.0, abs(x))
+    columns = set().union(*rows)
+    numbers = [
+        {name: value for name, value in row.items() if name in columns or isinstance(value, float)} for row in wanted
+    ]
+    return differences(numbers, rows, keys)
 
 
 def check(folder: Path) -> int:
@@ -379,7 +367,7 @@ def check(folder: Path) -> int:
     for table, wanted in numbers.items():
         if table.startswith("failed_"):
             continue  # texts of errors, which are copied from the trials
-        lines = list(differences(wanted, recomputed[table])) if wanted else []
+        lines = list(compared(wanted, recomputed[table])) if wanted else []
         faults += len(lines)
         print(f"{table}: {len(wanted)} rows" + "".join(f"\n  {line}" for line in lines))
     return faults

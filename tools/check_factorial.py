@@ -18,13 +18,12 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from table_differences import Rows, differences
+
 METRIC, JUDGED = "ndcg@10", "vali_ndcg@10"
 LEVEL, POWER, DRAWS = 0.05, 0.8, 2000
 BUDGETS = (1.0, 10.0, 100.0)
-TOLERANCE = 2e-6  # numbers.json has six decimals
 QUESTIONS = ("scorer", "loss", "interaction")
-
-Rows = list[dict]
 
 
 class Collection:
@@ -284,28 +283,10 @@ def budgets(own: Collection) -> Iterator[dict]:
         yield row | {"validation": values.get(best_loss)}
 
 
-def differences(table: str, wanted: Rows, rows: Rows) -> Iterator[str]:
-    """Yield one line per number or word of a table that was recomputed differently. The order of rows is free."""
-    keys = [key for key in ("question", "first", "second", "scorer", "file") if key in wanted[0]]
-    keys += {"pareto": ["loss"], "budgets": ["seconds"]}.get(table.partition("_")[0], [])
-    found = {tuple(row[key] for key in keys): row for row in rows}
-    if len(wanted) != len(rows):
-        yield f"{len(wanted)} rows, recomputed {len(rows)}"
-    for row in wanted:
-        own = found.get(tuple(row[key] for key in keys), {})
-        for name, value in row.items():
-            if name in own and not same(value, own[name]):
-                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: {value}, recomputed {own[name]}"
-            elif name not in own:
-                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: not recomputed"
-
-
-def same(a: object, b: object) -> bool:
-    numbers = [math.nan if value is None else value for value in (a, b)]
-    if not all(isinstance(value, int | float | np.number) for value in numbers):
-        return a == b
-    x, y = map(float, numbers)
-    return (math.isnan(x) and math.isnan(y)) or x == y or abs(x - y) <= TOLERANCE * max(1.0, abs(x))
+def keys_of(table: str, row: dict) -> list[str]:
+    """Return the columns that identify a row of a table."""
+    keys = [key for key in ("question", "first", "second", "scorer", "file") if key in row]
+    return keys + {"pareto": ["loss"], "budgets": ["seconds"]}.get(table.partition("_")[0], [])
 
 
 def check(folder: Path) -> int:
@@ -320,7 +301,7 @@ def check(folder: Path) -> int:
             collections[dataset] = Collection(folder, dataset, scorers, losses, choices)
     recomputed, faults = dict(tables(collections)), 0
     for table, wanted in numbers.items():
-        lines = list(differences(table, wanted, recomputed[table]))
+        lines = list(differences(wanted, recomputed[table], keys_of(table, wanted[0])))
         faults += len(lines)
         print(f"{table}: {len(wanted)} rows" + "".join(f"\n  {line}" for line in lines))
     return faults

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
-LEVEL, UNIT = 0.05, 10_000
-TOLERANCE = 2e-6  # numbers.json has six decimals
+from table_differences import Rows, differences
 
-Rows = list[dict]
+LEVEL, UNIT = 0.05, 10_000
+
 Curves = dict[int, dict[str, np.ndarray]]  # (draws, q) values by number of training queries and method
 
 
@@ -104,32 +104,14 @@ def winners(curves: Curves, means: dict, better: set, families: Rows) -> Rows:
     return rows
 
 
-def differences(wanted: Rows, rows: Rows) -> Iterator[str]:
-    """Yield one line per number or word that was recomputed differently."""
-    keys = ("size", "first", "second") if "first" in wanted[0] else ("size", "method")
-    found = {tuple(row[key] for key in keys): row for row in rows}
-    if len(wanted) != len(rows):
-        yield f"{len(wanted)} rows, recomputed {len(rows)}"
-    for row in wanted:
-        own = found.get(tuple(row[key] for key in keys), {})
-        for name, value in row.items():
-            if name not in own or not same(value, own[name]):
-                yield f"{' '.join(str(row[key]) for key in keys)}: {name}: {value}, recomputed {own.get(name)}"
-
-
-def same(a: object, b: object) -> bool:
-    if not all(isinstance(value, int | float | np.number) for value in (a, b)):
-        return a == b
-    return abs(float(a) - float(b)) <= TOLERANCE * max(1.0, abs(float(a)))  # type: ignore[arg-type]
-
-
 def check(folder: Path) -> int:
     """Print one line per table of numbers.json, and return the number of differences."""
     numbers: dict[str, Rows] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
     faults = 0
     for dataset, (curves, folds) in read(folder).items():
         for table, rows in tables(dataset, curves, folds, numbers[f"families_{dataset}"]):
-            lines = list(differences(numbers[table], rows))
+            keys = ("size", "first", "second") if "first" in rows[0] else ("size", "method")
+            lines = list(differences(numbers[table], rows, keys))
             faults += len(lines)
             print(f"{table}: {len(rows)} rows" + "".join(f"\n  {line}" for line in lines))
     return faults

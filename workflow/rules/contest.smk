@@ -94,7 +94,7 @@ rule refit:
         ),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
-        adopt=lambda wc: contest.refit_options(wc.contest, wc.dataset, wc.method),
+        refit=lambda wc: contest.refit_options(wc.contest, wc.dataset, wc.method),
         seed=settings.seed,
         data=subpath(input.data, parent=True),
     shell:
@@ -105,7 +105,7 @@ rule refit:
             --seeds {params.seeds} \
             --seconds {params.seconds} \
             {params.pairs} \
-            {params.adopt} \
+            {params.refit} \
             --convention {params.convention} \
             --seed {params.seed} \
             --contest results/studies/{wildcards.contest} \
@@ -182,12 +182,14 @@ for form in contest.main_forms:
                 lambda _, form=form, dataset=dataset: contest.values(form, [dataset]),
             localrule: True
 
-    rule:
-        name:
-            f"{form}_divisions"
-        input:
-            contest.divisions(form),
-        localrule: True
+    if contest.divisions(form):
+
+        rule:
+            name:
+                f"{form}_divisions"
+            input:
+                contest.divisions(form),
+            localrule: True
 
 
 # The rule `study` also writes the page of the contest, with the inputs of the contest.

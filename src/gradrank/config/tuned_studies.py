@@ -5,6 +5,7 @@ declares its methods and writes its page.
 """
 
 import json
+from abc import abstractmethod
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -25,8 +26,7 @@ class TunedStudySettings(StudySettings):
 
     tuners: number of tuners per method. A tuner is one independent random search. trials: number of configurations that
     each tuner evaluates per fold. seconds: processor time per tuner and fold for the comparison at equal time. seeds:
-    number of trainings, with different seeds, of the configuration that a tuner chose for a fold. A subclass also has
-    `methods`, the names of the methods.
+    number of trainings, with different seeds, of the configuration that a tuner chose for a fold.
     """
 
     trials: Trials = 16
@@ -34,13 +34,13 @@ class TunedStudySettings(StudySettings):
     tuners: Count = 2
     seconds: Annotated[float, Field(gt=0)] = 20.0
 
+    @abstractmethod
     def method_names(self) -> list[str]:
         """Return the names of the methods: registered models, or variants of them."""
-        return list(getattr(self, "methods", ()))
 
     def frozen_datasets(self) -> list[str]:
         """Return the data sets on which nothing is tuned."""
-        return list(getattr(self, "frozen", ()))
+        return []
 
     def variant_of(self, method: str) -> dict[str, Any] | None:
         """Return the registered `model` and the fixed parameters of a method; None for a registered model."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from pydantic import field_validator
 
-from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.training.lookup import find_loss, loss_module, loss_names
+from gradrank.training.lookup import check_loss, find_loss, loss_module
 from gradrank.training.model import param, register
 from gradrank.training.solvers.boosting import BoostingParams
 from gradrank.training.solvers.custom_boosting import CustomObjectiveBooster, WrappedBoostedTrees
@@ -26,12 +26,7 @@ class AnyLossTreesParams(BoostingParams):
     def modules(self) -> tuple[str, ...]:
         return (*super().modules(), loss_module(self.loss))
 
-    @field_validator("loss")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        if name not in loss_names():
-            raise ValueError(unknown("loss", name, loss_names()))
-        return name
+    _is_known = field_validator("loss")(check_loss)
 
 
 @register("any_loss_trees")

@@ -26,6 +26,13 @@ def loss_names() -> list[str]:
     return sorted(_loss_modules())
 
 
+def check_loss(name: str) -> str:
+    """Return the name of a loss. Raises ValueError, for Pydantic, if there is no such loss."""
+    if name not in loss_names():
+        raise ValueError(unknown("loss", name, loss_names()))
+    return name
+
+
 def loss_module(name: str) -> str:
     """Return the dotted name of the module of a loss, without importing it.
 

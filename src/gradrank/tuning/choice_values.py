@@ -4,12 +4,9 @@ No model is stored. The table has the form of `gradrank.tuning.refits.refit`, wi
 training and validation parts together and without the rows of other trials.
 """
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradrank import __version__
-from gradrank.base.processor import form
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.training.registry import get_model
@@ -32,15 +29,6 @@ def evaluate_choices(contest: Contest, method: str, tuner: int, choices: list[Ch
     The seeds are those that `refit` would use. choices: the choices of `method`.
     """
     cls, stored = get_model(method), StoredCollection.open(settings.data)
-    made_with = {
-        "choices": [choice.sha256 for choice in choices],
-        "source": stored.source_sha256,
-        "seed": settings.seed,
-        "code": settings.code,
-        "convention": settings.convention.name,
-        "processor": form(),
-        "gradrank": __version__,
-    }
 
     def tables() -> Iterator["pl.DataFrame"]:
         for choice in choices:
@@ -52,4 +40,4 @@ def evaluate_choices(contest: Contest, method: str, tuner: int, choices: list[Ch
                 about = {"fold": choice.fold, "trial": choice.trial, "whole": False, "seed": number}
                 yield values_table(judged, scores, OF_OTHERS, settings.convention.name, **about)
 
-    write_tables(tables(), contest.values_path(stored.name, method, tuner), json.dumps(made_with))
+    write_tables(tables(), contest.values_path(stored.name, method, tuner), settings.made_with(stored, choices))

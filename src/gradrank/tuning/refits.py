@@ -5,7 +5,7 @@ the number of rounds or epochs that the validation part selected. The other sele
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +46,19 @@ class Refits:
     code: str = ""
     convention: Convention = LETOR4
 
+    def made_with(self, stored: StoredCollection, choices: Sequence[Choice]) -> str:
+        """Return the inputs of the values of `choices` as JSON. stored: the collection in `data`."""
+        inputs = {
+            "choices": [choice.sha256 for choice in choices],
+            "source": stored.source_sha256,
+            "seed": self.seed,
+            "code": self.code,
+            "convention": self.convention.name,
+            "processor": form(),
+            "gradrank": __version__,
+        }
+        return json.dumps(inputs)
+
 
 def refit(contest: Contest, method: str, tuner: int, choices: list[Choice], settings: Refits) -> None:
     """Train the choices of one tuner, one per fold, and write their test values per query.
@@ -58,21 +71,12 @@ def refit(contest: Contest, method: str, tuner: int, choices: list[Choice], sett
     choices: the choices of `method`. Raises GradrankError if a training job fails.
     """
     cls, stored = get_model(method), StoredCollection.open(settings.data)
-    made_with = {
-        "choices": [choice.sha256 for choice in choices],
-        "source": stored.source_sha256,
-        "seed": settings.seed,
-        "code": settings.code,
-        "convention": settings.convention.name,
-        "processor": form(),
-        "gradrank": __version__,
-    }
 
     def tables() -> Iterator["pl.DataFrame"]:
         for choice in choices:
             yield from _fold_tables(contest, cls, choice, stored, settings)
 
-    write_tables(tables(), contest.values_path(stored.name, method, tuner), json.dumps(made_with))
+    write_tables(tables(), contest.values_path(stored.name, method, tuner), settings.made_with(stored, choices))
 
 
 def _fold_tables(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gradrank.evaluation.variance import Runs, query_term
-from gradrank.studies.factorial.compute import bought, front
+from gradrank.studies.factorial.compute import best_within, front
 from gradrank.studies.factorial.contrasts import contrasts, deviations, matrix
 from gradrank.studies.factorial.effects import DRAWS, Cells, Terms, draw, estimate, intervals
 from gradrank.studies.factorial.pooling import mean_of, random_effects
@@ -168,6 +168,6 @@ def test_what_seconds_buy():
         {"fold": [1, 1, 1, 2, 2, 2], "trial": [0, 1, 2] * 2, "seconds": [1.0, 2.0, 3.0] * 2}
         | {"vali_ndcg@10": [0.3, None, 0.5, 0.4, 0.2, 0.1]}
     )
-    assert bought([table], 0.5) is None
-    assert bought([table], 5.0) == pytest.approx(0.35)
-    assert bought([table], 6.0) == pytest.approx(0.45)
+    assert best_within([table], 0.5) is None
+    assert best_within([table], 5.0) == pytest.approx(0.35)
+    assert best_within([table], 6.0) == pytest.approx(0.45)

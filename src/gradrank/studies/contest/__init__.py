@@ -79,6 +79,12 @@ class Settings(TunedStudySettings):
             )
         return self
 
+    def method_names(self) -> list[str]:
+        return list(self.methods)
+
+    def frozen_datasets(self) -> list[str]:
+        return list(self.frozen)
+
     def divided(self) -> list[tuple[str, str]]:
         """Return the data sets and methods of the contest that are trained on other divisions of the queries."""
         own = self.divisions or Divisions(datasets=(), methods=())

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, computed_field, field_validator, model_validator
 
-from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.errors import GradrankError
 from gradrank.config.tuned_studies import TunedStudySettings
 
 TITLE = "Losses and scorers: a factorial study"
@@ -43,11 +43,10 @@ class Settings(TunedStudySettings):
 
     @model_validator(mode="after")
     def _are_defined(self) -> Self:
-        from gradrank.training.lookup import loss_names
+        from gradrank.training.lookup import check_loss
 
         for loss in self.losses:
-            if loss not in loss_names():
-                raise ValueError(unknown("loss", loss, loss_names()))
+            check_loss(loss)
         for scorer in self.scorers:
             try:
                 self.model_class(cell(scorer, self.losses[0]))
@@ -60,6 +59,9 @@ class Settings(TunedStudySettings):
     def methods(self) -> tuple[str, ...]:
         """Names of all combinations of a scorer and a loss."""
         return tuple(cell(scorer, loss) for scorer in self.scorers for loss in self.losses)
+
+    def method_names(self) -> list[str]:
+        return list(self.methods)
 
     def variant_of(self, method: str) -> dict[str, Any]:
         """Return the model and the fixed parameters of a combination.

@@ -37,11 +37,11 @@ def front(values: Mapping[Name, tuple[float, float]]) -> list[Name]:
     return found
 
 
-def bought(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:
-    """Return the mean over folds and tuners of the best validation NDCG@10 that `seconds` of processor time find.
+def best_within(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:
+    """Return the mean over folds and tuners of the best validation NDCG@10 within `seconds` of processor time.
 
     A tuner tries its configurations one after the other on each fold, and the trials that end within the time count.
-    The result is None if no trial ends within the time on some fold, or if all trials that end have failed.
+    The result is None if, on any fold, every trial takes longer or fails.
     """
     best = []
     for table in trials:
@@ -54,12 +54,12 @@ def bought(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:
 def budget_rows(trials: "Mapping[tuple[str, str], Sequence[pl.DataFrame]]") -> list[dict[str, Any]]:
     """Return one row per budget and scorer: the loss with the highest validation NDCG@10, and this value.
 
-    trials: the tables of the tuners by scorer and loss. The loss and the value are None if no loss finishes in time.
+    trials: the tables of the tuners by scorer and loss. The loss and the value are None if every loss needs more time.
     """
     rows = []
     for seconds in BUDGETS:
         for scorer in dict.fromkeys(scorer for scorer, _ in trials):
-            values = {loss: bought(own, seconds) for (name, loss), own in trials.items() if name == scorer}
+            values = {loss: best_within(own, seconds) for (name, loss), own in trials.items() if name == scorer}
             finished = {loss: value for loss, value in values.items() if value is not None}
             best = max(finished, key=finished.__getitem__, default=None)
             row = {"seconds": seconds, "scorer": scorer, "finished": len(finished), "loss": best}

@@ -108,10 +108,10 @@ def _compute(
     ]
     drawing = line_chart(series, "processor seconds per training", MEASURE, alt, log_x=True)
     figure = Figure(f"pareto_{dataset}_figure", "The Pareto front", drawing, alt, table)
-    bought = budget_rows({names: entry.trials for names, entry in entries.items()})
+    budgets = budget_rows({names: entry.trials for names, entry in entries.items()})
     text = f"On the Pareto front of value and processor time, fastest first: {'; '.join(named)}."
     title = f"{dataset}: value and processor time"
-    return PageSection(f"compute_{dataset}", title, [text], [figure, table, tables.budgets(dataset, bought)])
+    return PageSection(f"compute_{dataset}", title, [text], [figure, table, tables.budgets(dataset, budgets)])
 
 
 def _files(dataset: str, entries: Entries) -> PageSection:

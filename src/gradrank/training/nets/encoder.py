@@ -23,8 +23,8 @@ class ListPadding(NamedTuple):
     """The layout of a batch of documents in a padded array of (queries, longest) cells.
 
     `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
-    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells. If all queries have
-    the same length, nothing is padded, and both are None.
+    (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells. Queries of equal
+    length need no padding. In this case, `cell` and `absent` are None.
     """
 
     queries: int

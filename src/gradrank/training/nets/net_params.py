@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gradrank.base.errors import unknown
-from gradrank.training.lookup import SCORERS, loss_module, loss_names
+from gradrank.training.lookup import SCORERS, check_loss, loss_module
 from gradrank.training.model import param
 from gradrank.training.nets.device import TorchParams
 from gradrank.training.selection import CRITERION
@@ -110,12 +109,7 @@ class NeuralParams(ScorerParams):
     def modules(self) -> tuple[str, ...]:
         return (*super().modules(), loss_module(self.loss))
 
-    @field_validator("loss")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        if name not in loss_names():
-            raise ValueError(unknown("loss", name, loss_names()))
-        return name
+    _is_known = field_validator("loss")(check_loss)
 
 
 class NetParams(NeuralParams):

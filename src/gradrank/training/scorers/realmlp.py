@@ -26,7 +26,7 @@ import torch
 from gradrank.training.nets.embeddings import EmbeddedInputs
 from gradrank.training.nets.layers import array
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import rows_product
+from gradrank.training.nets.products import product
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise, adamw
 from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import Activation, Flatten, Linear, Scale, Shift, Sum
@@ -81,7 +81,7 @@ class RealMLPScorer(Scorer):
         for layer, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
             if layer:
                 x = self.noise.drop(self._activation(x, layer - 1))
-            x = rows_product(x, weights) / len(weights) ** 0.5 + biases
+            x = product(x, weights) / len(weights) ** 0.5 + biases
         return x
 
     def optimiser(self, params: ScorerParams) -> torch.optim.AdamW:
