@@ -109,6 +109,9 @@ def test_sparse_rows_and_their_width(tmp_path, path):
     assert gradrank.scan_letor(path, features=6).collect_schema().names()[-1] == "f6"
     with pytest.raises(GradrankError, match="line 2: expected"):
         gradrank.scan_letor(path, features=3).collect()
+    path.write_text("1 qid:1 2:5\n0 qid:2 1:0.968840599999999:9.68\n")  # the blank before feature 5 is lost
+    with pytest.raises(GradrankError, match="of 968,840,599,999,999 features take"):
+        gradrank.scan_letor(path)
 
 
 def test_query_ids_that_are_text_are_numbered_and_kept(tmp_path, path):

@@ -36,6 +36,7 @@ from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PlainFile
+from gradrank.data.memory import check_memory
 from gradrank.data.text import tokens
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries
@@ -58,8 +59,8 @@ def scan_letor(
     (Float64), `label` (Int16), and `f1` to `fd` (Float32) for d features. Rows are in file order. Every row that is
     read is checked completely, whichever columns are selected. With a row limit (`head`), reading stops early.
 
-    Raises GradrankError, with file and line, if a file is missing or malformed. Errors for missing files and for the
-    first row are raised by this call, and other errors when the frame is collected.
+    Raises GradrankError, with file and line, if a file is missing or malformed, and if a row does not fit into memory.
+    Errors in rows after the first one are raised when the frame is collected.
 
     Parameters
     ----------
@@ -77,8 +78,7 @@ def scan_letor(
     >>> import gradrank, pathlib, polars as pl, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "train.txt")
     >>> _ = path.write_text("2 qid:1 1:0.5 2:0.1\\n0 qid:1 1:0.2 2:0.3\\n1 qid:2 1:0.7 2:0.9\\n")
-    >>> rows = gradrank.scan_letor(path)
-    >>> rows.group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
+    >>> gradrank.scan_letor(path).group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
     [(1, 2, 2), (2, 1, 1)]
     """
     paths = [Path(path) for path in ([source] if isinstance(source, str | Path) else source)]
@@ -93,6 +93,7 @@ def scan_letor(
     if sparse and not features:
         files = (find_queries(plain(path), numbers=True, known={} if named else None) for path in paths)
         width = max(file.highest_number for file in files)
+    check_memory(paths[0], 1, width)
 
     def frames(rows: int | None) -> Iterator[pl.DataFrame]:
         known = {} if named else None
