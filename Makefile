@@ -59,10 +59,11 @@ format: $(READY)
 	.venv/bin/snakemake --cores $(CORES) $*_data
 	git ls-files -z results/studies/$* | xargs -0 touch -t "$$(date +%Y%m%d%H%M.%S)"
 
-# The benchmarks use MQ2007. GRADRANK_MIRROR is the folder with its archive.
+# The benchmarks print their values. They use MQ2007. GRADRANK_MIRROR is the folder with its archive.
 bench: $(READY)
 	.venv/bin/snakemake --cores $(CORES) mq2007
-	for script in benchmarks/*.py; do .venv/bin/python "$$script" || exit 1; done
+	for script in $(filter-out %/measured.py %/performance_page.py,$(wildcard benchmarks/*.py)); do \
+		.venv/bin/python "$$script" || exit 1; done
 
 # Update dvc.lock. Run this after every change of code or parameters, and commit dvc.lock with the changes in results/.
 versions: run
@@ -91,8 +92,9 @@ INSTALL := sh -c '.venv/bin/uv pip install --quiet --python .venv --cache-dir .v
 	.venv/bin/pip install --quiet --no-compile "$$@"' --
 
 # torch is downloaded separately: in hash-checking mode, pip and uv prefer files whose index lists hashes, and a folder
-# with the small CPU build (--find-links) lists none. The recipe compares its hash with requirements.lock instead.
-# compileall compiles with all processors and skips tests; it fails on templates that are not Python, hence `|| true`.
+# with the small CPU build (--find-links) lists none. The recipe compares its hash with requirements.lock instead. The
+# second installation of torch adds the packages that its build for CUDA needs. compileall compiles with all processors
+# and skips tests; it fails on templates that are not Python, hence `|| true`.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("gradrank needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
@@ -103,6 +105,7 @@ $(READY): requirements.lock pyproject.toml
 		{ echo ".venv/torch: requirements.lock does not list this file of torch. Fix: check the index of pip"; exit 1; }
 	$(INSTALL) --no-deps .venv/torch/*.whl
 	$(INSTALL) --require-hashes --no-deps --requirement requirements.lock
+	$(INSTALL) "$$(grep -o '^torch==[0-9.]*' requirements.lock)"
 	$(INSTALL) --editable .
 	rm -rf .venv/torch .venv/uv .venv/uv.txt
 	.venv/bin/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib src || true

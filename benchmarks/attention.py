@@ -134,7 +134,7 @@ def main() -> None:
     documents = {queries: len(made(queries, queries)[0]) for queries in QUERIES}
     numbers = {"queries": QUERIES[-1], "own": 1e6 * by_queries["after"][QUERIES[-1]] / documents[QUERIES[-1]]}
     notes = [note.format(**numbers) for note in NOTES]
-    record("attention", "An epoch of training with self-attention", "queries", by_queries, notes)
+    record("attention", "An epoch of training with self-attention", "queries", by_queries, notes, options)
 
 
 if __name__ == "__main__":

@@ -1,49 +1,72 @@
-"""Processor seconds of the training jobs of a full run, extrapolated from one fold of each method.
+"""Processor seconds of the training jobs of a run, measured on one fold of MQ2007: the default run and all methods.
 
-    python benchmarks/full_run.py --data data/parquet/mq2007 [--models ranksvm lambdamart]
+    python benchmarks/full_run.py [--data data/parquet/mq2007] [--pairs data/pairs/mq2007] [--before COMMIT]
 
-Each method is trained once on fold 1, as the workflow does. By default, the methods are those of the default run. The
-sum is multiplied by five for the folds, and divided by two for two cores. The result is an extrapolation: parsing,
-evaluation and the report are not included, and neither is waiting for the last job.
+Each method is trained once on fold 1, as the workflow does. Methods that combine others are left out, as are methods
+that the version `before` does not have. Parsing, evaluation and the report are not included.
 """
 
-import argparse
+import json
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
-from measured import processor_seconds, record
+from measured import parser, processor_seconds, record, versions_of
 
-from gradrank.config.params import load
+from gradrank.config.params import RunSettings, load
 
-FOLDS, CORES = 5, 2
+SHOWN = 8  # slowest methods that the note names
 
 
-def write(seconds: Mapping[str, float]) -> None:
-    """Write the record of the seconds of each method on one fold."""
-    total = sum(seconds.values())
-    minutes = total * FOLDS / CORES / 60
-    notes = [
-        f"The last row is the sum of the {len(seconds)} methods. With five folds on two free cores, training takes "
-        f"about {minutes:.1f} minutes. This is an extrapolation from one fold: {total:.0f} s x {FOLDS} / {CORES}.",
-        "Parsing, pairs, evaluation and the report are not included.",
+def command(settings: RunSettings, name: str, data: Path, pairs: Path) -> list[object]:
+    """Return the command that trains a method on fold 1, without its output folder."""
+    variant = settings.models[name]
+    needed = ["--pairs", pairs] if settings.model(name).needs_pairs else []
+    values = ["--model", variant.model, "--params", json.dumps(variant.params)]
+    return [sys.executable, "-m", "gradrank", "train", *values, *needed, "--data", data, "--code", "x", "--seed", 2005]
+
+
+def notes(seconds: dict[str, float], wall: str | None) -> list[str]:
+    """Return the notes for the page. seconds: those of each method. wall: the duration of a full run, if measured."""
+    slowest = sorted(seconds, key=seconds.__getitem__, reverse=True)[:SHOWN]
+    listed = ", ".join(f"`{name}` {seconds[name]:.0f} s" for name in slowest)
+    share = sum(seconds[name] for name in slowest) / sum(seconds.values())
+    first = f"The {SHOWN} slowest methods take {share:.0%} of the time: {listed}."
+    return [
+        first,
+        "The other folds take as long. Parsing, pairs, evaluation and the report are not included.",
+        *filter(None, [wall]),
     ]
-    values = {name: {1: own} for name, own in seconds.items()} | {"after": {1: total}}
-    record("full_mq2007", "Training on fold 1 of MQ2007, default run", "fold", values, notes)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
-    parser.add_argument("--models", nargs="+", default=None)
-    options = parser.parse_args()
-    seconds = {}
-    with tempfile.TemporaryDirectory(prefix="gradrank-full-") as name:
-        for model in options.models or load(Path("params.yaml")).run.models:
-            job = [sys.executable, "-m", "gradrank", "train", "--model", model, "--data", options.data, "--code", "x"]
-            seconds[model] = processor_seconds([*job, "--seed", 2005, "--out", Path(name, model)], repeats=1)
-    write(seconds)
+    arguments = parser(__doc__)
+    arguments.add_argument("--data", type=Path, default=Path("data/parquet/mq2007"))
+    arguments.add_argument("--pairs", type=Path, default=Path("data/pairs/mq2007"))
+    arguments.add_argument("--note", help="sentence for the page about the duration of a full run")
+    options = arguments.parse_args()
+    settings, sources = load(Path("params.yaml")), versions_of(options.before)
+    names = [
+        name
+        for name in settings.model_names("mq2007")
+        if not settings.members(name)
+        and all(
+            (source / "gradrank/models" / f"{settings.models[name].model}.py").is_file() for source in sources.values()
+        )
+    ]
+    seconds: dict[str, dict[str, float]] = {version: {} for version in sources}
+    for name in names:
+        for version, source in sources.items():
+            with tempfile.TemporaryDirectory(prefix="gradrank-full-") as out:
+                job = [*command(settings, name, options.data, options.pairs), "--out", Path(out, "fold1")]
+                seconds[version][name] = processor_seconds(job, source, repeats=1)
+    default = [name for name in settings.variants(settings.run.models) if name in names]
+    values = {
+        version: {len(chosen): sum(of[name] for name in chosen) for chosen in (default, names)}
+        for version, of in seconds.items()
+    }
+    title = "Training on fold 1 of MQ2007: the default run and all methods"
+    record("full_mq2007", title, "methods", values, notes(seconds["after"], options.note), options)
 
 
 if __name__ == "__main__":

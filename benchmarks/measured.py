@@ -4,34 +4,54 @@ A record is one file in benchmarks/results/. `benchmarks/performance_page.py` ma
 """
 
 import argparse
+import atexit
+import io
 import json
 import math
 import os
 import platform
+import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results"
-SOURCE = Path(__file__).parents[1] / "src"
-PACKAGES = ("numpy", "scipy", "polars", "numba")
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks/results"
+SOURCE = ROOT / "src"
+PACKAGES = ("numpy", "scipy", "polars", "numba", "torch", "lightgbm", "mlflow", "pyarrow")
 ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+ONE_THREAD |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
+OF_PEERS = ("allrank", "rax", "jax", "torch")
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """Return a parser with the options `--before` and `--peers`."""
+    """Return a parser with the options `--before`, `--peers` and `--record`."""
     options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--before", type=Path, help="folder `src` of an earlier version, measured in the same run")
+    options.add_argument("--before", help="commit of an earlier version, which is measured in the same run")
     options.add_argument("--peers", default=sys.executable, help="Python of the environment with the other packages")
+    options.add_argument("--record", action="store_true", help="write the values to benchmarks/results")
     return options
 
 
-def versions_of(before: Path | None) -> dict[str, Path]:
-    """Return the folders `src` that are measured: `before`, if it is given, and `after`, which is this checkout."""
-    return ({"before": before.resolve()} if before else {}) | {"after": SOURCE}
+@cache
+def versions_of(before: str | None) -> dict[str, Path]:
+    """Return the folders `src` that are measured: that of the commit `before`, if it is given, and that of this
+    checkout, `after`.
+    """
+    if before is None:
+        return {"after": SOURCE}
+    folder = tempfile.mkdtemp(prefix="gradrank-before-")
+    atexit.register(shutil.rmtree, folder)
+    archive = subprocess.run(["git", "-C", str(ROOT), "archive", before, "src"], stdout=subprocess.PIPE, check=True)
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return {"before": Path(folder, "src"), "after": SOURCE}
 
 
 def processor_seconds(command: Sequence[object], source: Path = SOURCE, repeats: int = 3) -> float:
@@ -70,10 +90,18 @@ def slope(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     return sum((a - centre) * b for a, b in zip(x, y, strict=True)) / sum((a - centre) ** 2 for a in x)
 
 
-def record(name: str, title: str, size: str, values: Mapping[str, Mapping[float, float]], notes: Sequence[str]) -> None:
-    """Print and write the values of one benchmark.
+def record(
+    name: str,
+    title: str,
+    size: str,
+    values: Mapping[str, Mapping[float, float]],
+    notes: Sequence[str],
+    options: argparse.Namespace,
+) -> None:
+    """Print the values of one benchmark, and write them to benchmarks/results/<name>.json with the option `--record`.
 
-    size: meaning of the sizes. values: seconds by size, for each tool. notes: sentences for the page.
+    size: meaning of the sizes. values: seconds by size, for each tool. notes: sentences for the page. options: those of
+    `parser`.
     """
     last = values["after"]
     lines = {}
@@ -84,15 +112,31 @@ def record(name: str, title: str, size: str, values: Mapping[str, Mapping[float,
         lines[tool] = {"seconds": {str(key): round(value, 4) for key, value in seconds.items()}}
         lines[tool] |= {"ratio": ratio and round(ratio, 2), "slope": growth and round(growth, 2)}
         print(f"{title}: {tool:24} {lines[tool]}", flush=True)
-    content = {"title": title, "size": size, "tools": lines, "notes": list(notes)} | environment()
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    content = {"title": title, "size": size, "tools": lines, "notes": list(notes)} | environment(options)
+    if options.record:
+        RESULTS.mkdir(exist_ok=True)
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def environment() -> dict[str, object]:
-    """Return the date, the machine and the versions."""
+def environment(options: argparse.Namespace) -> dict[str, object]:
+    """Return the script, the commit `before`, the date, the machine and the versions."""
     names = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines())
     processor = next((value.strip() for key, _, value in names if key.strip() == "model name"), platform.processor())
     versions = {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+    if options.peers != sys.executable:
+        versions |= {f"{name} (other environment)": found for name, found in _versions_of_peers(options.peers).items()}
     machine = f"{processor}, {os.cpu_count()} cores, {platform.system()}"
-    return {"date": date.today().isoformat(), "machine": machine, "versions": versions}
+    script = f"benchmarks/{Path(sys.argv[0]).name}"
+    values = {"script": script, "before": options.before, "date": date.today().isoformat()}
+    return values | {"machine": machine, "versions": versions}
+
+
+def _versions_of_peers(python: str) -> dict[str, str]:
+    """Return the versions of the packages of OF_PEERS that an environment has."""
+    code = f"""
+import importlib.metadata, json
+installed = {{each.metadata["Name"].lower(): each.version for each in importlib.metadata.distributions()}}
+print(json.dumps({{name: installed[name] for name in {OF_PEERS!r} if name in installed}}))
+"""
+    return json.loads(subprocess.run([python, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout)

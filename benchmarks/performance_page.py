@@ -1,7 +1,4 @@
-"""Write docs/performance.md from the records in benchmarks/results/.
-
-python benchmarks/performance_page.py
-"""
+"""Write docs/performance.md from the records in benchmarks/results: `python benchmarks/performance_page.py`."""
 
 import json
 from pathlib import Path
@@ -12,18 +9,22 @@ PAGE = Path(__file__).parents[1] / "docs/performance.md"
 ORDER = ("full_mq2007", "summary", "track", "start_", "loss_", "attention", "predict_with_net", "memory")
 HEAD = """# Performance: how long a user waits
 
-This page says how long the slow steps take, how the time grows, and what limits it. To measure on your machine, and
-to write this page again:
+This page says how long the slow steps take, how the time grows, and what limits it. Below each table is the script
+that measured it. To measure on your machine, run the script. With `--record`, it writes its record in
+`benchmarks/results`, from which `benchmarks/performance_page.py` writes this page:
 
-<!-- not run: minutes of training and packages of other projects -->
+<!-- not run: minutes of training, an older commit, and packages of other projects -->
 ```sh
-.venv/bin/python benchmarks/summary_of_methods.py      # and the other scripts that the tables name
+.venv/bin/python benchmarks/track.py --before COMMIT --peers PYTHON --record
 .venv/bin/python benchmarks/performance_page.py
 ```
 
+The option `--before` measures an older commit as well. `--peers` is the Python of an environment with the packages of
+other projects (allRank, rax).
+
 All times are processor seconds of one thread, so other programs on the machine hardly affect them. The programs of
-one table ran one after the other on the same machine. *Before* is the version before the last work on speed, *after* is
-this version. *Ratio* is the time divided by that of *after*, at the largest size. *Slope* is that of log(time) over
+one table ran one after the other on the same machine. *After* is this version, and *before* is the commit named below
+the table. *Ratio* is the time divided by that of *after*, at the largest size. *Slope* is that of log(time) over
 log(size): 1 is linear growth, 2 is quadratic growth. [scale.md](scale.md) has times and memory for large collections.
 """
 
@@ -45,7 +46,8 @@ def table(content: dict) -> str:
 def section(content: dict) -> str:
     """Return the section of one record."""
     versions = ", ".join(f"{name} {version}" for name, version in content["versions"].items())
-    measured = f"Measured on {content['date']}: {content['machine']}; {versions}."
+    before = f" (before: commit {content['before']})" if content["before"] else ""
+    measured = f"`{content['script']}`{before}, {content['date']}: {content['machine']}; {versions}."
     parts = [
         f"## {content['title']}",
         table(content),
@@ -61,11 +63,12 @@ def place(path: Path) -> tuple[int, str]:
     return (found[0] if found else len(ORDER)), path.stem
 
 
-def main() -> None:
+def page() -> str:
+    """Return the text of docs/performance.md."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"), key=place)]
-    PAGE.write_text("\n\n".join([HEAD.rstrip(), *map(section, records)]) + "\n", encoding="utf-8")
-    print(PAGE)
+    return "\n\n".join([HEAD.rstrip(), *map(section, records)]) + "\n"
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE)

@@ -79,7 +79,7 @@ def main() -> None:
     after, (low, high) = seconds["after"], (ROWS[0], ROWS[-1])
     numbers = {"rate": high / after[high], "own": 1e6 * (after[high] - after[low]) / (high - low)}
     notes = [note.format(**numbers) for note in NOTES]
-    record("predict_with_net", "`gradrank predict` with a two-layer net", "rows", seconds, notes)
+    record("predict_with_net", "`gradrank predict` with a two-layer net", "rows", seconds, notes, options)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def make_project(root: Path) -> RunSettings:
 
 def _make_method(params: RunSettings, name: str, stored: Path) -> None:
     variant, method = params.models[name], Results().dataset(DATASET).method(name)
-    first, *further = params.seeds_of(name)
+    first, *further = params.seeds_of(name, DATASET)
     code = training_code(variant.model, variant.params)
     for number in range(1, 6):
         for seed in (first, *further):

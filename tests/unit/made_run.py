@@ -65,7 +65,7 @@ def run(params: dict[str, Any]) -> None:
 
 def _make_method(settings: RunSettings, name: str) -> None:
     variant, method = settings.models[name], Results().dataset(DATASET).method(name)
-    first, *further = settings.seeds_of(name)
+    first, *further = settings.seeds_of(name, DATASET)
     code = training_code(variant.model, variant.params)
     convention = resolve(settings.convention(DATASET))
     for number in range(1, FOLDS + 1):

@@ -71,6 +71,8 @@ def test_on_a_cluster_each_seed_of_a_method_is_its_own_group(rerun, monkeypatch)
     assert set(groups()) == {"mine.lambdamart"}
     rerun.params(run={"seeds": [2005, 2]})
     assert len(set(groups())) == 3
+    rerun.params(run={"seeds": [2005]}, datasets={"mine": {"seeds": 2}})
+    assert len(set(groups())) == 3 and trained(rerun.plan("mine")) == {"mine/lambdamart/fold1/seed2006"}
 
 
 def test_diff_names_a_changed_parameter_and_the_method_whose_results_changed(finished, rerun):

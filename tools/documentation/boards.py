@@ -136,10 +136,12 @@ def run_boards(
 ) -> Iterator[Board]:
     """Yield the boards of the run with one setting per method, and of the submissions for this data set.
 
-    There is one board per convention of the committed values. The first is that of the primary convention.
+    There is one board per convention of the committed values. The first is that of the primary convention. Submissions
+    of methods that the summary has are left out.
     """
     dataset, baseline = root.dataset(name), baseline_of(params)
     summary = read_json(dataset.summary_path)
+    submissions = [each for each in submissions if each.about["method"] not in summary]
     primary = committed_values(dataset, summary, primary_convention(params, name, None), baseline)
     if not primary.values:
         raise ValueError(f"{dataset.queries_path}: not the values of {dataset.summary_path}. Fix: run `make versions`")
@@ -181,7 +183,7 @@ def _with_submission(
     """Return the values and the means of a data set with those of a submission."""
     method, convention = submission.about["method"], values.primary
     own = read_compact(submission.folder / QUERIES, convention)[1][method].reordered_like(values.first)
-    if method in summary or not own.same_queries(values.first):
+    if not own.same_queries(values.first):
         raise ValueError(f"{submission.folder}: not for these results. Fix: `gradrank verify` says what differs")
     return replace(values, values={**values.values, method: {convention: own}}), {**summary, method: _means(own)}
 

@@ -114,4 +114,4 @@ def _results(name: str, boards: Iterable[Board]) -> list[str]:
 def _command(name: str, board: Board) -> str:
     if board.protocol == "contest":
         return "snakemake contest --cores 2"
-    return f'snakemake {board.dataset} --cores 2 --config \'run={{"models": ["{name}"]}}\''
+    return f"snakemake results/{board.dataset}/{name}/per_query.parquet --cores 2"

@@ -21,8 +21,8 @@ rule evaluate_folds:
     params:
         code=code_digest("evaluate_folds"),
         model=lambda wc: plan.model_options(wc.model),
-        seed=settings.seeds[0],
-        further_seeds=lambda wc: plan.further_seeds_option(wc.model),
+        seed=settings.first_seed,
+        further_seeds=lambda wc: plan.further_seeds_option(wc.dataset, wc.model),
         conventions=lambda wc: ",".join(settings.conventions(wc.dataset)),
         metrics=",".join(settings.evaluation.metrics),
         data=subpath(input.data, parent=True),

@@ -26,7 +26,7 @@ rule import_scores:
         code=lambda wc: plan.training_code(wc.model),
         content=lambda wc: plan.content_digest(plan.score_files(wc.dataset, wc.model, wc.fold)),
         scores=lambda wc: plan.score_pattern(wc.model),
-        seed=settings.seeds[0],
+        seed=settings.first_seed,
         data=subpath(input.data, parent=True),
         out=subpath(output.spec, parent=True),
     shell:

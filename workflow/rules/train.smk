@@ -2,7 +2,7 @@
 #
 # Needs: data/parquet/<dataset>/. Some models also need data/pairs/<dataset>/ or the scores of other models.
 # Makes: results/<dataset>/<model>/fold<k>/ with the model, its scores, its history and the stamp spec.json, which is
-# written last. Each further seed of `run.seeds` has a subfolder seed<s>/ with the same files. timing.json is not an
+# written last. Each further seed has a subfolder seed<s>/ with the same files. timing.json is not an
 # output, because it differs between two runs.
 
 

@@ -138,7 +138,7 @@ class RunSettings(SettingsSection):
             needs_pairs = not self.imported(method) and self.model(method).needs_pairs
             settings = {"dataset": dataset, "method": method, "model": variant.model, "params": variant.params}
             settings |= {"pairs": needs_pairs, "convention": self.convention(dataset)}
-            yield from (settings | {"seed": seed} for seed in self.seeds_of(method))
+            yield from (settings | {"seed": seed} for seed in self.seeds_of(method, dataset))
 
     def variants(self, entries: Iterable[str]) -> list[str]:
         """Return the sorted names of all variants of these entries.
@@ -182,13 +182,21 @@ class RunSettings(SettingsSection):
         return sorted(set(trained) - chosen)
 
     @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds that models are trained with. The results of the first seed are in fold<k>/ itself."""
+    def first_seed(self) -> int:
+        """The seed that every model is trained with. Its results are in fold<k>/ itself."""
+        return self.run.seeds[0] if self.run.seeds else self.seed
+
+    def seeds(self, dataset: str) -> tuple[int, ...]:
+        """Return the seeds that the randomised methods of a data set are trained with."""
+        settings = self.datasets.get(dataset)
+        if settings and settings.seeds:
+            return tuple(range(self.first_seed, self.first_seed + settings.seeds))
         return self.run.seeds or (self.seed,)
 
-    def seeds_of(self, name: str) -> tuple[int, ...]:
+    def seeds_of(self, name: str, dataset: str) -> tuple[int, ...]:
         """Return all seeds, or only the first one if neither the method nor its members use random numbers."""
-        return self.seeds if len(self.seeds) > 1 and self._uses_seed(name) else self.seeds[:1]
+        seeds = self.seeds(dataset)
+        return seeds if len(seeds) > 1 and self._uses_seed(name) else seeds[:1]
 
     def _uses_seed(self, name: str) -> bool:
         methods = [name, *self.additional_members([name])]

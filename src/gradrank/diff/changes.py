@@ -16,7 +16,7 @@ from gradrank.provenance.records import AND
 from gradrank.training.registry import models
 
 Difference = tuple[str, Any, Any]  # name, value in A, value in B
-SEEDS = "run.seeds"
+SEEDS = "seeds"
 
 
 class Change(NamedTuple):

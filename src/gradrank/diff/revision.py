@@ -108,9 +108,11 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
         notice = f"the present code rejects params.yaml ({reason}); it is compared as written, over present defaults"
         return dict.fromkeys(datasets, _unchecked(study)), [notice]
     checked = params.model_dump(mode="json")
-    shared = model_settings(params, checked["models"])
-    settings = {dataset: checked["datasets"].get(dataset) or {} for dataset in datasets}
-    return {name: params_of(name, shared | {"dataset": values}) for name, values in settings.items()}, []
+    settings = {dataset: model_settings(params, checked["models"], [dataset]) for dataset in datasets}
+    for dataset, values in settings.items():
+        own = checked["datasets"].get(dataset) or {}
+        values["dataset"] = {key: value for key, value in own.items() if key != "seeds"}
+    return {dataset: params_of(dataset, values) for dataset, values in settings.items()}, []
 
 
 def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 from gradrank.config.params import RunSettings
@@ -27,11 +28,11 @@ def dataset_settings(settings: RunSettings, name: str) -> dict[str, Any]:
     `members`.
     """
     dataset = settings.datasets.get(name)
-    values = model_settings(settings, settings.model_names(name))
+    values = model_settings(settings, settings.model_names(name), [name])
     values["evaluation"] |= {"convention": settings.convention(name), "conventions": list(settings.conventions(name))}
     if members := settings.additional_members(settings.model_names(name)):
         values["members"] = {member: variant_settings(settings.models[member]) for member in members}
-    hidden = {"convention", "models"}
+    hidden = {"convention", "models", "seeds"}
     return values | {"dataset": dataset.model_dump(mode="json", exclude=hidden, exclude_none=True) if dataset else {}}
 
 
@@ -40,20 +41,21 @@ def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
 
     The result is that of `model_settings`, and has the settings of the study under the key `settings`.
     """
-    return model_settings(settings, settings.study_models(study)) | {"settings": settings.study_settings(study)}
+    values = model_settings(settings, settings.study_models(study), settings.studies[study].datasets)
+    return values | {"settings": settings.study_settings(study)}
 
 
-def model_settings(settings: RunSettings, names: Iterable[str]) -> dict[str, Any]:
+def model_settings(settings: RunSettings, names: Iterable[str], datasets: Iterable[str]) -> dict[str, Any]:
     """Return a dict with `seed`, `pairs`, `models` and `evaluation`, with defaults filled in.
 
-    names: names of the variants in `models`. The key `seeds` is added if one of the variants is trained with several
-    seeds, or with a seed other than `seed`.
+    names: names of the variants in `models`. The key `seeds` has the seeds of all the data sets. It is added if one of
+    the variants is trained with several seeds, or with a seed other than `seed`.
     """
     names = list(names)
-    other_seeds = {settings.seeds_of(name) for name in names} - {(settings.seed,)}
+    seeds = list(dict.fromkeys(seed for each in product(names, datasets) for seed in settings.seeds_of(*each)))
     return {
         "seed": settings.seed,
-        **({"seeds": list(settings.seeds)} if other_seeds else {}),
+        **({"seeds": seeds} if seeds not in ([], [settings.seed]) else {}),
         "pairs": settings.pairs.model_dump(mode="json"),
         "models": {name: variant_settings(settings.models[name]) for name in names},
         "evaluation": settings.evaluation.model_dump(mode="json"),

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import cache
+from itertools import product
 from typing import Any
 
 from gradrank.base.errors import GradrankError, exit_with_message
@@ -139,12 +140,12 @@ class Plan:
 
         It is fold<k> for the first seed and fold<k>/seed<s> for a further seed.
         """
-        return f"fold{number}" if seed == self.settings.seeds[0] else f"fold{number}/seed{seed}"
+        return f"fold{number}" if seed == self.settings.first_seed else f"fold{number}/seed{seed}"
 
     def fold_and_seed(self, fold: str) -> tuple[int, int]:
         """Return the number and the seed of a fold: (1, first seed) for "1", and (1, 2) for "1/seed2"."""
         number, _, further = fold.partition("/")
-        return int(number), int(further.removeprefix("seed") or self.settings.seeds[0])
+        return int(number), int(further.removeprefix("seed") or self.settings.first_seed)
 
     def training_inputs(self, dataset: str, model: str, fold: str) -> list[str]:
         """Return the inputs of training in addition to the rows.
@@ -153,10 +154,10 @@ class Plan:
         """
         number, seed = self.fold_and_seed(fold)
         inputs = self.stored_stamps(dataset)[1:] if self._needs_pairs(model) else []
-        first = self.settings.seeds[0]
+        first = self.settings.first_seed
         for member in self.members(model):
             # A job of a further seed compares the member's results for that seed with its results for the first seed.
-            seeds = [first, seed] if seed != first and seed in self.seeds_of(member) else [first]
+            seeds = [first, seed] if seed != first and seed in self.seeds_of(member, dataset) else [first]
             folders = [self.fold_folder(number, member_seed) for member_seed in seeds]
             inputs += (f"results/{dataset}/{member}/{folder}/scores.parquet" for folder in folders)
         return inputs
@@ -183,7 +184,7 @@ class Plan:
         One cluster job trains all folds of one seed. It also evaluates the method if there is only one seed. fold: None
         for the evaluation.
         """
-        if len(self.seeds_of(model)) == 1:
+        if len(self.seeds_of(model, dataset)) == 1:
             return f"{dataset}.{model}"
         return f"{dataset}.{model}.{'evaluation' if fold is None else f'seed{self.fold_and_seed(fold)[1]}'}"
 
@@ -197,11 +198,12 @@ class Plan:
 
     def fold_files(self, dataset: str, model: str, names: Iterable[str]) -> list[str]:
         """Return the files with these names, for every seed and fold of a method."""
-        folders = [self.fold_folder(fold, seed) for seed in self.seeds_of(model) for fold in self.folds(dataset)]
+        trained = product(self.seeds_of(model, dataset), self.folds(dataset))
+        folders = [self.fold_folder(fold, seed) for seed, fold in trained]
         return [f"results/{dataset}/{model}/{folder}/{name}" for folder in folders for name in names]
 
-    def further_seeds_option(self, model: str) -> str:
-        further = ",".join(map(str, self.seeds_of(model)[1:]))
+    def further_seeds_option(self, dataset: str, model: str) -> str:
+        further = ",".join(map(str, self.seeds_of(model, dataset)[1:]))
         return f"--further-seeds {further}" if further else ""
 
     def evaluations(self, dataset: str, models: Iterable[str] | None = None) -> list[str]:

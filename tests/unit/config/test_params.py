@@ -168,9 +168,11 @@ def test_only_randomised_models_have_several_seeds():
     params = check(raw(models=models, run={"datasets": ["mq2007"], "models": [*models], "seeds": [7, 3]}))
     alone = dict.fromkeys(["lambdamart", "plain_pair", "theirs", "ranksvm", "regression"], (7,))
     both = dict.fromkeys(["sampled", "mixed_pair", "pair_of_pairs", "ranknet_two_layer"], (7, 3))
-    assert {name: params.seeds_of(name) for name in alone | both} == alone | both
-    one = check(raw(models=models, seed=5))
-    assert one.seeds == (5,) and {one.seeds_of(name) for name in both} == {(5,)}
+    assert {name: params.seeds_of(name, "mq2007") for name in alone | both} == alone | both
+    one = check(raw(models=models, seed=5, datasets=raw()["datasets"] | {"ohsumed": {"seeds": 3}}))
+    assert one.seeds("mq2007") == (5,) and {one.seeds_of(name, "mq2007") for name in both} == {(5,)}
+    assert {one.seeds_of(name, "ohsumed") for name in both} == {(5, 6, 7)}
+    assert {one.seeds_of(name, "ohsumed") for name in alone} == {(5,)}
 
 
 def test_a_data_set_may_name_its_own_models():

@@ -109,12 +109,12 @@ EDITS = {
         [edited("models", "prank", value={"epochs": 2, "select_by": ["map", "ndcg@5"]})],
         ["models.prank.epochs", "models.prank.select_by"], [], ["prank-epochs=3"], ["prank-select_by=ndcg@5"],
     ),
-    "more seeds": ([], [edited("run", "seeds", value=[5, 6])], ["run.seeds"], [], [], []),
+    "more seeds": ([], [edited("run", "seeds", value=[5, 6])], ["seeds"], [], [], []),
     "fewer seeds": (
-        [edited("run", "seeds", value=[5, 6])], [edited("run", "seeds", value=[5])], ["run.seeds"], [], [], []
+        [edited("run", "seeds", value=[5, 6])], [edited("run", "seeds", value=[5])], ["seeds"], [], [], []
     ),
     "other seeds": (
-        [edited("run", "seeds", value=[5, 6])], [edited("run", "seeds", value=[5, 7])], ["run.seeds"], [], [], []
+        [edited("run", "seeds", value=[5, 6])], [edited("run", "seeds", value=[5, 7])], ["seeds"], [], [], []
     ),
     "the methods with several seeds removed": (
         [edited("run", "seeds", value=[5, 6])], [models("single_feature", "imported_run")],

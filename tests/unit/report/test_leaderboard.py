@@ -156,6 +156,9 @@ def test_a_submission_is_a_row_and_equals_the_method_whose_values_it_repeats(tmp
     assert entries["mine"].cells["ndcg@10"][:2] == entries["lambdamart"].cells["ndcg@10"][:2]
     i, j = sorted([board.data()["models"].index(name) for name in ("mine", "lambdamart")])
     assert board.tests["ndcg@10"][f"{i},{j}"][:6] == [0, 0, 0, 0, len(copy.filter(convention=rows["convention"][0])), 0]
+    known = about | {"method": "lambdamart"}  # the model has entered the summary
+    board = next(run_boards(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", known)]))
+    assert {entry.family for entry in board.entries if entry.method == "lambdamart"} != {"submissions"}
     copy.with_columns(convention=pl.lit("another")).write_parquet(tmp_path / "mine/queries.parquet")
     with pytest.raises(ValueError, match=r"Fix: "):
         next(run_boards(RESULTS, "synthetic_net", PARAMS, [Submission(tmp_path / "mine", about)]))

@@ -66,10 +66,8 @@ def test_further_seeds_are_subfolders_of_the_first_seed_s_fold():
         f"results/{DATASET}/prank/fold{number}{seed}/spec.json" for seed in ("", "/seed6") for number in range(1, 6)
     ]
     assert len(workflow.fold_files(DATASET, "single_feature", ["spec.json"])) == 5, "the model uses no random numbers"
-    assert (workflow.further_seeds_option("prank"), workflow.further_seeds_option("single_feature")) == (
-        "--further-seeds 6",
-        "",
-    )
+    options = {name: workflow.further_seeds_option(DATASET, name) for name in ("prank", "single_feature")}
+    assert options == {"prank": "--further-seeds 6", "single_feature": ""}
     groups = {workflow.group(DATASET, "prank", fold) for fold in ("1", "2", "1/seed6", "2/seed6")}
     assert len(groups) == 2 and workflow.group(DATASET, "prank") not in groups
     assert workflow.group(DATASET, "single_feature") == workflow.group(DATASET, "single_feature", "1")
