@@ -81,6 +81,17 @@ def test_the_means_of_a_page_are_those_of_the_summary(shown, pages):
                     assert float(rows[method][0][label].split()[0]) == means[metric], (board.id, method, metric)
 
 
+def test_the_means_under_another_convention_are_those_of_the_values_per_query(shown, pages):
+    others = [board for board in shown if not board.is_primary]
+    assert {board.dataset for board in others} >= {"mq2007"}
+    for board in others:
+        _, values = read_compact(RESULTS.dataset(board.dataset).queries_path, board.convention)
+        for method, (cells, _) in table_of(pages, board).items():
+            for metric, label in {"ndcg@10": "NDCG@10", "map": "MAP"}.items():
+                shown_mean = float(cells[label].split()[0])
+                assert shown_mean == pytest.approx(values[method].mean(metric), abs=5.1e-5), (board.id, method, metric)
+
+
 def test_the_means_of_the_contest_are_those_of_its_numbers(shown, pages):
     numbers = json.loads(RESULTS.study("contest").numbers_path.read_text())
     for board in (board for board in shown if board.protocol == "contest"):
