@@ -1,4 +1,4 @@
-"""A model, loss, metric, convention, data set and study are added to a copy of the project, each with one edit."""
+"""A model, loss, scorer, metric, convention, data set and study are added to a copy of the project, each with one edit."""
 
 import shutil
 
@@ -65,6 +65,8 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
     shipped = (source / "training/losses/softmax.py").read_text()
     (source / "training/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
+    shipped = (source / "training/scorers/linear.py").read_text()
+    (source / "training/scorers/added_scorer.py").write_text(shipped.replace("def linear", "def added_scorer"))
     with (source / "evaluation/metrics.py").open("a") as stream:
         stream.write(METRIC)
     conventions = source / "evaluation/conventions.py"
@@ -77,7 +79,7 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
         (source / f"studies/squares/{name}.py").write_text(text)
     rerun.params(
         run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
-        models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "epochs": 2}},
+        models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "scorer": "added_scorer", "epochs": 2}},
         evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "added"]},
         studies={"squares": {"numbers": [3, 5]}},
     )

@@ -52,14 +52,25 @@ def find_loss(name: str) -> LossFunction:
     return _function(loss_module(name), name)
 
 
+def scorer_names() -> list[str]:
+    """Return the names of all scorers in alphabetical order, without importing them."""
+    return sorted(_names(importlib.import_module(SCORERS)))
+
+
+def check_scorer(name: str) -> str:
+    """Return the name of a scorer. Raises ValueError, for Pydantic, if there is no such scorer."""
+    if name not in scorer_names():
+        raise ValueError(unknown("scorer", name, scorer_names()))
+    return name
+
+
 def find_scorer(name: str) -> Any:
     """Return the function `name` of scorers/`name`.py.
 
     Raises GradrankError if there is no such file. The error suggests the most similar name.
     """
-    names = _names(importlib.import_module(SCORERS))
-    if name not in names:
-        raise GradrankError(unknown("scorer", name, names))
+    if name not in scorer_names():
+        raise GradrankError(unknown("scorer", name, scorer_names()))
     return _function(f"{SCORERS}.{name}", name)
 
 

@@ -6,15 +6,15 @@ validation data.
 
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from gradrank.training.lookup import SCORERS, check_loss, loss_module
+from gradrank.training.lookup import SCORERS, check_loss, check_scorer, loss_module, scorer_names
 from gradrank.training.model import param
 from gradrank.training.nets.device import TorchParams
 from gradrank.training.selection import CRITERION
 
 CUTOFF = param(10_000, "number of ranks that count; the default covers all ranks, as published; 10: as NDCG@10", ge=1)
-ScorerName = Literal["linear", "net", "attention", "dasalc", "tabm", "realmlp", "ft_transformer"]
+ScorerName = Annotated[str, AfterValidator(check_scorer), WithJsonSchema({"enum": scorer_names(), "type": "string"})]
 InputsName = Literal["standardised", "log1p", "robust"]
 EmbeddingName = Literal["none", "piecewise_linear", "periodic", "pbld"]
 
