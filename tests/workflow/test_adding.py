@@ -1,4 +1,4 @@
-"""A model, loss, scorer, metric, convention, data set and study are added to a copy of the project, each with one edit."""
+"""A model, loss, scorer, metric, convention, data set and study, each added to a copy of the project with one edit."""
 
 import shutil
 
