@@ -14,6 +14,7 @@ from pathlib import Path
 from measured import parser, processor_seconds, record, versions_of
 
 from gradrank.config.params import RunSettings, load
+from gradrank.provenance.settings import variant_settings
 
 SHOWN = 8  # slowest methods that the note names
 
@@ -22,7 +23,7 @@ def command(settings: RunSettings, name: str, data: Path, pairs: Path) -> list[o
     """Return the command that trains a method on fold 1, without its output folder."""
     variant = settings.models[name]
     needed = ["--pairs", pairs] if settings.model(name).needs_pairs else []
-    values = ["--model", variant.model, "--params", json.dumps(variant.params)]
+    values = ["--model", variant.model, "--params", json.dumps(variant_settings(variant)["params"])]
     return [sys.executable, "-m", "gradrank", "train", *values, *needed, "--data", data, "--code", "x", "--seed", 2005]
 
 
