@@ -27,6 +27,12 @@ def command(settings: RunSettings, name: str, data: Path, pairs: Path) -> list[o
     return [sys.executable, "-m", "gradrank", "train", *values, *needed, "--data", data, "--code", "x", "--seed", 2005]
 
 
+def has_model(source: Path, settings: RunSettings, name: str) -> bool:
+    """Return whether a version has the module of a method."""
+    module = source.joinpath(*settings.model(name).__module__.split("."))
+    return module.is_dir() or module.with_suffix(".py").is_file()
+
+
 def notes(seconds: dict[str, float], wall: str | None) -> list[str]:
     """Return the notes for the page. seconds: those of each method. wall: the duration of a full run, if measured."""
     slowest = sorted(seconds, key=seconds.__getitem__, reverse=True)[:SHOWN]
@@ -50,10 +56,7 @@ def main() -> None:
     names = [
         name
         for name in settings.model_names("mq2007")
-        if not settings.members(name)
-        and all(
-            (source / "gradrank/models" / f"{settings.models[name].model}.py").is_file() for source in sources.values()
-        )
+        if not settings.members(name) and all(has_model(source, settings, name) for source in sources.values())
     ]
     seconds: dict[str, dict[str, float]] = {version: {} for version in sources}
     for name in names:

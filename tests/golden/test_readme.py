@@ -43,7 +43,8 @@ def test_readme_shows_the_committed_contest(text):
 
 def test_published_numbers_are_judged_by_the_narrowest_interval(text):
     """Every published NDCG@10 of the contest's methods has one row with its own name, and no wide interval but one."""
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith(" of 71 |")]
+    others = len(read_json(ROOT / "results/mq2007/summary.json")) - 1
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.endswith(f" of {others} |")]
     methods = {row.model for row in contest_standings(read_json(NUMBERS), "mq2007").rows}
     wanted = {
         (f"`{model}`", published.method, f"{published.value:.4f}")
