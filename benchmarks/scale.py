@@ -84,7 +84,8 @@ def summary_settings(spec: dict) -> dict:
     from gradrank.provenance.settings import short_digest
 
     variant = {"model": spec["model"], "params": {}, "digest": short_digest(spec["params"])}
-    return {"seed": spec["seed"], "models": {spec["model"]: variant}, "evaluation": {"convention": "letor4", "baseline": "ranksvm"}}
+    evaluation = {"convention": "letor4", "baseline": "ranksvm"}
+    return {"seed": spec["seed"], "models": {spec["model"]: variant}, "evaluation": evaluation}
 
 
 def generate(folder: Path, queries: int) -> None:
