@@ -1,6 +1,7 @@
 """`pip install .` in fresh environments: its size, what works with it, and what each extra adds.
 
-The versions are those of requirements.lock, so that torch is the build for the CPU if an index has it.
+The versions are those of requirements.lock, so that torch is the build for the CPU if an index has it. Takes three
+minutes.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """The scorers tabm, realmlp and ft_transformer and the embeddings, compared with the packages of their authors.
 
 For copied weights, outputs are equal. Trained with the squared error on a table of scikit-learn, the errors are within
-the range of the packages' errors over seeds.
+the range of the packages' errors over seeds. Takes half a minute.
 """
 
 from functools import partial
