@@ -1,4 +1,4 @@
-"""The commands of docs/export.md: its table of methods, its service with ONNX Runtime, and MLflow's server. Half a minute."""
+"""The commands of docs/export.md: table of methods, service with ONNX Runtime, MLflow's server. Half a minute."""
 
 import json
 import os
