@@ -43,8 +43,8 @@ def notes(seconds: dict[str, float], wall: str | None) -> list[str]:
         first,
         "The other folds take as long. Parsing, pairs, evaluation and the report are not included.",
         *filter(None, [wall]),
-        "The aim was half of the time. Nets with attention take half as long as before, but most other methods spend their "
-        "time in compiled loops, in LightGBM or in small matrix products.",
+        "The aim was half of the time. Nets with attention take half as long as before, but most other methods spend "
+        "their time in compiled loops, in LightGBM or in small matrix products.",
     ]
 
 
