@@ -103,12 +103,17 @@ def _results(name: str, boards: Iterable[Board]) -> list[str]:
     found = [board for board in boards if board.is_primary and any(entry.method == name for entry in board.entries)]
     if not found:
         return ["There are no committed results of this method. To train it, name it in `run.models` of `params.yaml`."]
-    commands = {f"[{board.title}](../leaderboard/{board.page}.md#{board.id})": _command(name, board) for board in found}
     lines = [
-        f"{link}, {board.protocol}:\n\n~~~sh\n{command}\n~~~"
-        for (link, command), board in zip(commands.items(), found, strict=True)
+        f"[{board.title}](../leaderboard/{board.page}.md#{board.id}), {board.protocol}:\n\n"
+        f"~~~sh\n{_command(name, board)}\n~~~"
+        for board in found
     ]
-    return ["Run these commands in a checkout. [Data sets](../datasets.md) says how to get the data.", *lines]
+    about = (
+        "Run these commands in a checkout. [Data sets](../datasets.md) says how to get the data. `gradrank verify` "
+        "lists results that were made with other settings than those of `params.yaml`. For these results, the command "
+        "gives other numbers."
+    )
+    return [about, *lines]
 
 
 def _command(name: str, board: Board) -> str:

@@ -41,7 +41,7 @@ def best_within(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | Non
     """Return the mean over folds and tuners of the best validation NDCG@10 within `seconds` of processor time.
 
     A tuner tries its configurations one after the other on each fold, and the trials that end within the time count.
-    The result is None if, on any fold, every trial takes longer or fails.
+    Returns None if every trial of a fold takes longer or fails.
     """
     best = []
     for table in trials:
@@ -54,7 +54,8 @@ def best_within(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | Non
 def budget_rows(trials: "Mapping[tuple[str, str], Sequence[pl.DataFrame]]") -> list[dict[str, Any]]:
     """Return one row per budget and scorer: the loss with the highest validation NDCG@10, and this value.
 
-    trials: the tables of the tuners by scorer and loss. The loss and the value are None if every loss needs more time.
+    trials: the tables of the tuners by scorer and loss. If every loss needs more time, the row has None
+    as loss and value.
     """
     rows = []
     for seconds in BUDGETS:

@@ -24,7 +24,7 @@ class ListPadding(NamedTuple):
 
     `longest` is the number of documents of the longest query. cell: (n,) number of the cell of each document. absent:
     (queries, 1, 1, longest) float32, 0 for the cells of documents, and -inf for the other cells. Queries of equal
-    length need no padding. In this case, `cell` and `absent` are None.
+    length need no padding; `cell` and `absent` are then both None.
     """
 
     queries: int
