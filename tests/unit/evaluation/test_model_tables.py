@@ -35,7 +35,7 @@ def test_the_allowed_values_are_those_that_the_parameters_accept():
     rows = {row["parameter"]: row for row in model_table("lambdamart").iter_rows(named=True)}
     assert rows["learning_rate"]["allowed"] == "number > 0" and float(rows["learning_rate"]["default"]) > 0
     rows = {row["parameter"]: row for row in model_table("softmax").iter_rows(named=True)}
-    assert rows["scorer"]["allowed"] == "linear | net | attention | dasalc | tabm | realmlp | ft_transformer"
+    assert rows["scorer"]["allowed"] == "attention | dasalc | ft_transformer | linear | net | realmlp | tabm"
 
 
 def test_an_unknown_model_is_named():
