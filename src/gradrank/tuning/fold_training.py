@@ -1,9 +1,9 @@
 """Trainings of one model on one fold whose scores are used once, so that no model is stored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,26 @@ from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.best_of import FrozenStep
 from gradrank.training.fit import fit
-from gradrank.training.model import Model
+from gradrank.training.history import History
+from gradrank.training.model import Callback, Model
 from gradrank.training.score_checks import check_scores
 from gradrank.training.test_part_guard import guard_test_part
 from gradrank.tuning.trials import silent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class BothScores(NamedTuple):
+    """The scores of a model that was trained twice.
+
+    vali, test: scores of the validation and of the test part, after the training on the training part. whole: scores
+    of the test part, after the training on the training and validation parts.
+    """
+
+    vali: np.ndarray
+    test: np.ndarray
+    whole: np.ndarray
 
 
 class FoldTraining:
@@ -45,11 +61,33 @@ class FoldTraining:
         vali = self.vali if step is None else FrozenStep.of(self.vali, step)
         return self._scores(self._read("train", "vali"), vali, params, seed)
 
+    def both(self, params: Mapping[str, Any], seed: int) -> BothScores:
+        """Return the scores of a training on the training part, and of the same training on both labelled parts."""
+        history, complete = History(f"{self.stored.name}/{self.cls.name}"), self.cls.Params(**params)
+        vali, test = self._scored(self._read("train"), self.vali, params, seed, (self.vali, self.test), history)
+        step = selected_step(history.frame(), complete.model_dump(mode="json"))
+        whole = self.scores_of_whole(params, seed, step)
+        return BothScores(vali, test, whole)
+
     def _scores(self, train: Collection, vali: Collection, params: Mapping[str, Any], seed: int) -> np.ndarray:
+        return self._scored(train, vali, params, seed, (self.test,), silent)[0]
+
+    def _scored(
+        self,
+        train: Collection,
+        vali: Collection,
+        params: Mapping[str, Any],
+        seed: int,
+        parts: Sequence[Collection],
+        callback: Callback,
+    ) -> list[np.ndarray]:
+        """Return the scores of each of `parts`."""
         with guard_test_part(self.test_files, self.cls.name):
-            fitted = fit(self.cls, train, vali, self.cls.Params(**params), seed, silent)
-            scores = fitted.score(self.test.features, self.test.offsets)
-        return check_scores(scores, self.test.rows, f"{self.cls.name}: scores of the test part")
+            fitted = fit(self.cls, train, vali, self.cls.Params(**params), seed, callback)
+            scores = [fitted.score(part.features, part.offsets) for part in parts]
+        return [
+            check_scores(own, part.rows, f"{self.cls.name}: scores") for own, part in zip(scores, parts, strict=True)
+        ]
 
     def _read(self, *splits: str) -> Collection:
         parts = [part for split in splits for part in self.splits[split]]
@@ -57,14 +95,12 @@ class FoldTraining:
         return replace(self.stored.read(parts, pairs, self.normaliser), convention=self.convention)
 
 
-def selected_step(history: Path, params: Mapping[str, Any]) -> int | None:
+def selected_step(history: "pl.DataFrame", params: Mapping[str, Any]) -> int | None:
     """Return the number of the step that the validation part selected; None for a model that selects no step.
 
-    history: the training history. params: the parameters of the model.
+    history: the training history. params: all parameters of the model.
     """
-    import polars as pl
-
-    table, column = pl.read_parquet(history), f"vali_{params.get('select_by')}"
-    if column not in table.columns:
+    column = f"vali_{params.get('select_by')}"
+    if column not in history.columns:
         return None
-    return int(table["step"][int(table[column].to_numpy().argmax())])
+    return int(history["step"][int(history[column].to_numpy().argmax())])

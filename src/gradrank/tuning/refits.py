@@ -83,6 +83,8 @@ def _fold_tables(
     contest: Contest, cls: type[Model], choice: Choice, stored: StoredCollection, settings: Refits
 ) -> Iterator["pl.DataFrame"]:
     """Yield the test values of every run on one fold."""
+    import polars as pl
+
     splits, params = stored.fold(choice.fold), choice.params[choice.trial]
     judged, convention = read_judgements(stored, splits["test"]), settings.convention.name
     is_combination = bool(cls.members(cls.Params(**params)))
@@ -95,7 +97,7 @@ def _fold_tables(
         if fold is None:
             continue
         seed = run.spec()["job_seed"]
-        scores = fold.scores_of_whole(params, seed, selected_step(run.history_path, params))
+        scores = fold.scores_of_whole(params, seed, selected_step(pl.read_parquet(run.history_path), params))
         yield values_table(judged, scores, OF_OTHERS, convention, **(about | {"whole": True}))
         for trial in others if number == 1 else ():
             scores = fold.scores(choice.params[trial], seed)

@@ -34,15 +34,14 @@ def contest_methods():
 
 
 @pytest.mark.parametrize("name", contest_methods())
-def test_the_selected_step_gives_the_selected_model(parts, name, tmp_path):
+def test_the_selected_step_gives_the_selected_model(parts, name):
     train, vali = parts
     cls, history = get_model(name), History(name)
     drawn = configuration(cls, 7, "synthetic_net", 1, 1)
     short = {key: value for key, value in SMALL.items() if key in cls.Params.model_fields}
     params = cls.Params(**(drawn | short))
     selected = cls.fit(train, vali, params, 3, history)
-    history.write(tmp_path / "history.parquet")
-    step = selected_step(tmp_path / "history.parquet", params.model_dump(mode="json"))
+    step = selected_step(history.frame(), params.model_dump(mode="json"))
     assert step is not None
     frozen = cls.fit(train, FrozenStep.of(vali, step), params, 3, History(name))
     scores = [model.score(vali.features, vali.offsets) for model in (selected, frozen)]
