@@ -2,15 +2,16 @@
 
     python tools/check_contest.py [results/studies/contest]
 
-The script reads trials/, values/, divisions/ and choices.json, and compares its results with numbers.json. It prints
-one line per table, and exits with 1 if a number differs. It needs NumPy, Polars and SciPy.
+The script reads trials/, values/, divisions/ and choices.json, and compares its results with numbers.json. It also
+makes all choices again from the trials, and compares them with choices.json and with the digests in values/. It prints
+one line per table, and exits with 1 if a number or a choice differs. It needs NumPy, Polars and SciPy.
 """
 
 import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -33,8 +34,8 @@ Numbers = dict[str, list[dict]]
 class Method:
     """The files of one method on one data set. tuned: the data set of its trials."""
 
-    def __init__(self, folder: Path, dataset: str, tuned: str, name: str, frozen_choices: dict) -> None:
-        self.name, self.is_frozen = name, dataset != tuned
+    def __init__(self, folder: Path, dataset: str, tuned: str, name: str, frozen_choices: dict, seconds: float) -> None:
+        self.name, self.is_frozen, self.seconds = name, dataset != tuned, seconds
         count = len(list((folder / "values" / dataset / name).glob("tuner*.parquet")))
         numbers = range(1, count + 1)
         self.paths = [folder / "values" / dataset / name / f"tuner{number}.parquet" for number in numbers]
@@ -109,7 +110,7 @@ def components(values: np.ndarray, folds: np.ndarray) -> dict:
         "seed": seed,
         "tuning": max(0.0, between - seed / seeds),
         "chance": (chance[0] / tuners, chance[1]),
-        "varies": bool(np.any(means != means[:1, :1])),
+        "tuners": tuners,
         "mean": float(means.mean()),
     }
 
@@ -126,9 +127,34 @@ def half_width(terms: list[tuple[float, float]]) -> float:
     return float(student.ppf(0.975, freedom)) * error
 
 
-def mean_and_half(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
-    own = components(values, folds)
-    return own["mean"], half_width([own["query"], own["chance"]])
+def pooled_variance(own: Iterable[dict]) -> tuple[float, float]:
+    """Return the variance of one tuner's mean, pooled over methods with several tuners, and its degrees of freedom."""
+    terms = [(*each["chance"], each["tuners"]) for each in own if each["tuners"] > 1]
+    freedom = sum(own_freedom for _, own_freedom, _ in terms)
+    if not freedom:
+        return 0.0, 0
+    return sum(variance * tuners * own_freedom for variance, own_freedom, tuners in terms) / freedom, freedom
+
+
+def chance_terms(own: list[dict], pooled: tuple[float, float]) -> list[tuple[float, float]]:
+    """Return the variances due to tuners and seeds. Those below the pooled variance are replaced by it."""
+    kept, replaced = [], 0.0
+    for each in own:
+        floor = pooled[0] / each["tuners"]
+        if each["tuners"] > 1 and each["chance"][0] <= floor:
+            replaced += floor
+        else:
+            kept.append(each["chance"])
+    return [*kept, (replaced, pooled[1])]
+
+
+def means_and_halves(values: dict[str, np.ndarray], folds: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the mean and half the width of its interval for the (T, S, q) values of each method."""
+    own = {name: components(each, folds) for name, each in values.items()}
+    pooled = pooled_variance(own.values())
+    return {
+        name: (each["mean"], half_width([each["query"], *chance_terms([each], pooled)])) for name, each in own.items()
+    }
 
 
 def holm(p: list[float]) -> list[float]:
@@ -144,25 +170,17 @@ def one_sided(distance: float, error: float, freedom: float) -> float:
 
 
 class Pairs:
-    """The differences of all pairs of methods."""
+    """The differences of all pairs of methods. values: the (T, S, q) values of each method."""
 
-    def __init__(self, methods: list[Method]) -> None:
-        self.values = {method.name: method.runs() for method in methods}
-        self.folds = methods[0].fold_of
-        self.own = {name: components(values, self.folds) for name, values in self.values.items()}
-        varying = [own["chance"] for own in self.own.values() if own["varies"]]
-        self.pooled = (
-            (sum(variance for variance, _ in varying) / len(varying), sum(freedom for _, freedom in varying))
-            if varying
-            else (0.0, 0)
-        )
+    def __init__(self, values: dict[str, np.ndarray], folds: np.ndarray) -> None:
+        self.values, self.folds = values, folds
+        self.own = {name: components(own, folds) for name, own in values.items()}
+        self.pooled = pooled_variance(self.own.values())
 
     def estimate(self, a: str, b: str) -> dict:
         gaps = self.values[a].mean(axis=(0, 1)) - self.values[b].mean(axis=(0, 1))
-        chance = [self.own[name]["chance"] for name in (a, b) if self.own[name]["varies"]]
-        larger = [term for term in chance if term[0] > self.pooled[0]]
-        pooled = (len(chance) - len(larger)) * self.pooled[0], self.pooled[1]
-        terms = [query_variance(gaps, self.folds), *larger, pooled]
+        chance = chance_terms([self.own[a], self.own[b]], self.pooled)
+        terms = [query_variance(gaps, self.folds), *chance]
         error, freedom = satterthwaite(terms)
         difference, half = self.own[a]["mean"] - self.own[b]["mean"], half_width(terms)
         rounded = np.round(gaps, 12)
@@ -183,6 +201,7 @@ class Pairs:
         for row in rows:
             critical = student.isf(LEVEL / 2 / len(rows), row["freedom"]) + student.ppf(POWER, row["freedom"])
             row["detectable"] = row["error"] * float(critical)
+            row["freedom"] = row["freedom"] if math.isfinite(row["freedom"]) else None
             significant = row["corrected"] < LEVEL
             better, worse = significant and row["low"] > 0, significant and row["high"] < 0
             row["verdict"] = "better" if better else "worse" if worse else "no evidence"
@@ -194,49 +213,72 @@ class Pairs:
 def tables(folder: Path, dataset: str, methods: list[Method]) -> Iterator[tuple[str, list[dict]]]:
     """Yield the id and the recomputed rows of each table of one data set."""
     folds = methods[0].fold_of
-    yield f"results_{dataset}", [result_row(method, folds) for method in methods]
-    pairs, names = Pairs(methods), [method.name for method in methods]
+    yield f"results_{dataset}", result_rows(methods, folds)
+    pairs, names = Pairs({method.name: method.runs() for method in methods}, folds), [m.name for m in methods]
     for baseline in ("ranksvm", "regression", "single_feature"):
         if baseline in names:
-            rows = pairs.table([(name, baseline) for name in names if name != baseline])
-            yield f"against_{baseline}_{dataset}", [row | {"method": row["names"][0]} for row in rows]
+            yield f"against_{baseline}_{dataset}", against(pairs, baseline)
     ordered = [(a, b) if pairs.own[a]["mean"] >= pairs.own[b]["mean"] else (b, a) for a, b in combinations(names, 2)]
     rows = pairs.table(ordered)
     yield f"pairs_{dataset}", [row | dict(zip(("first", "second"), row["names"], strict=True)) for row in rows]
     yield f"best_{dataset}", not_worse(pairs, names)
     yield f"variances_{dataset}", [variance_row(folder, dataset, method, folds) for method in methods]
-    yield f"whole_{dataset}", [whole_row(method, folds) for method in methods]
-    yield (
-        f"files_{dataset}",
-        [
-            {"file": str(path.relative_to(folder)), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
-            for method in methods
-            for path in method.paths
-        ],
-    )
+    trained = {method.name: method.runs(whole=True) for method in methods if not method.learns_on_validation}
+    yield f"whole_{dataset}", whole_rows({method.name: method.runs() for method in methods}, trained, folds)
+    for method in methods:
+        if method.learns_on_validation:
+            both = Pairs({method.name: method.runs()} | trained, folds)
+            yield f"whole_against_{method.name}_{dataset}", against(both, method.name)
+    yield f"files_{dataset}", file_rows(folder, dataset, sorted(names))
     if not methods[0].is_frozen:
-        yield f"choosing_{dataset}", [choosing_row(method, folds) for method in methods]
+        yield f"choosing_{dataset}", choosing_rows(methods, folds)
         yield f"chosen_{dataset}", [row for method in methods for row in chosen_rows(method)]
         yield f"crossings_{dataset}", crossings(methods)
 
 
-def result_row(method: Method, folds: np.ndarray) -> dict:
-    row = {"method": method.name}
+def against(pairs: Pairs, baseline: str) -> list[dict]:
+    rows = pairs.table([(name, baseline) for name in pairs.values if name != baseline])
+    return [row | {"method": row["names"][0]} for row in rows]
+
+
+def file_rows(folder: Path, dataset: str, names: list[str]) -> list[dict]:
+    paths = [folder / "choices.json"]
+    for name in names:
+        for part in ("trials", "values"):
+            paths += (folder / part / dataset / name).glob("tuner*.parquet")
+        paths += (folder / "divisions" / dataset).glob(f"{name}.parquet")
+    return [
+        {"file": path.relative_to(folder).as_posix(), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
+        for path in paths
+    ]
+
+
+def result_rows(methods: list[Method], folds: np.ndarray) -> list[dict]:
+    rows = {method.name: {"method": method.name} for method in methods}
     for metric in METRICS:
-        values = method.runs(metric)
-        row[metric], row[f"{metric} half"] = mean_and_half(values, folds)
-        if metric == METRICS[0]:
-            runs = fold_means(values, folds).mean(axis=2).ravel()
-            row["sd"] = runs.std(ddof=1) if len(runs) > 1 else math.nan
-    return row | {"seconds": None if method.is_frozen else sum(table["seconds"].sum() for table in method.trials)}
+        for name, found in means_and_halves({method.name: method.runs(metric) for method in methods}, folds).items():
+            rows[name] |= {metric: found[0], f"{metric} half": found[1]}
+    seconds = {m.name: sum(table["seconds"].sum() for table in m.trials) / len(m.trials) for m in methods}
+    members = sum(seconds[method.name] for method in methods if not method.learns_on_validation)
+    for method in methods:
+        runs = fold_means(method.runs(), folds).mean(axis=2).ravel()
+        own = members if method.learns_on_validation else seconds[method.name]
+        rows[method.name]["sd"] = runs.std(ddof=1) if len(runs) > 1 else math.nan
+        rows[method.name]["seconds"] = None if method.is_frozen else own
+    return list(rows.values())
 
 
 def not_worse(pairs: Pairs, names: list[str]) -> list[dict]:
     rows = [{"method": name} for name in names]
     for margin in MARGINS:
         for row in rows:
-            others = [name for name in names if name != row["method"]]
-            row[f"p_{margin}"] = max(pairs.estimate(row["method"], other)[f"not_worse_{margin}"] for other in others)
+            p = {
+                other: pairs.estimate(row["method"], other)[f"not_worse_{margin}"]
+                for other in names
+                if other != row["method"]
+            }
+            row[f"p_{margin}"] = max(p.values())
+            row[f"closest_{margin}"] = max(p, key=p.__getitem__)
         for row, p in zip(rows, holm([row[f"p_{margin}"] for row in rows]), strict=True):
             row |= {f"corrected_{margin}": p, f"shown_{margin}": "yes" if p < LEVEL else "not shown"}
     return rows
@@ -254,38 +296,105 @@ def variance_row(folder: Path, dataset: str, method: Method, folds: np.ndarray) 
     return {"method": method.name, "deviation": math.sqrt(total), "training": None} | shares
 
 
-def whole_row(method: Method, folds: np.ndarray) -> dict:
-    row, own = {"method": method.name}, method.runs()
-    row["train"], row["train half"] = mean_and_half(own, folds)
-    if method.learns_on_validation:
-        return row | dict.fromkeys(("whole", "whole half", "gain", "gain half"))
-    other = method.runs(whole=True)
-    row["whole"], row["whole half"] = mean_and_half(other, folds)
-    row["gain"], row["gain half"] = mean_and_half(other - own, folds)
+def gap_cells(after: dict[str, np.ndarray], before: dict[str, np.ndarray], folds: np.ndarray) -> dict:
+    """Return the mean and half the width of the interval of `after` minus `before`, for the methods that have both."""
+    return means_and_halves({name: own - before[name] for name, own in after.items() if name in before}, folds)
+
+
+def whole_rows(own: dict[str, np.ndarray], trained: dict[str, np.ndarray], folds: np.ndarray) -> list[dict]:
+    cells = {
+        "train": means_and_halves(own, folds),
+        "whole": means_and_halves(trained, folds),
+        "gain": gap_cells(trained, own, folds),
+    }
+    return [row_of(name, cells) for name in own]
+
+
+def row_of(name: str, cells: dict[str, dict[str, tuple[float, float]]]) -> dict:
+    """Return a row with a mean and half a width per key of `cells`; None if the method has none."""
+    row: dict = {"method": name}
+    for key, found in cells.items():
+        row[key], row[f"{key} half"] = found.get(name, (None, None))
     return row
 
 
-def choosing_row(method: Method, folds: np.ndarray) -> dict:
+def choosing_rows(methods: list[Method], folds: np.ndarray) -> list[dict]:
+    names = [method.name for method in methods]
+    values = {
+        role: {m.name: m.runs(role=role, first=True) for m in methods if not m.learns_on_validation} for role in ROLES
+    }
+    if len(np.unique(folds)) == 1:
+        values["one"] = {}
+    titles = {"default": "default", "trial": "tuned", "timed": "timed", "one": "one"}
     gaps = {"gain": ("trial", "default"), "loss": ("timed", "trial"), "leak": ("one", "trial")}
-    if method.learns_on_validation:
-        empty = ("default", "tuned", "timed", "one", *(f"{gap}{end}" for gap in gaps for end in ("", " half")))
-        return {"method": method.name} | dict.fromkeys(empty)
-    values = {role: method.runs(role=role, first=True) for role in ROLES}
-    row = {"method": method.name} | {role: mean_and_half(own, folds)[0] for role, own in values.items()}
-    row["tuned"] = row.pop("trial")
-    for gap, (after, before) in gaps.items():
-        row[gap], row[f"{gap} half"] = mean_and_half(values[after] - values[before], folds)
-    return row
+    cells = {gap: gap_cells(values[after], values[before], folds) for gap, (after, before) in gaps.items()}
+    rows = [row_of(name, cells) for name in names]
+    for role, own in values.items():
+        means = means_and_halves(own, folds)
+        for row in rows:
+            row[titles[role]] = means.get(row["method"], (None,))[0]
+    return rows
 
 
 def chosen_rows(method: Method) -> Iterator[dict]:
-    """Yield the choices, recomputed from the trials."""
     for number, trials in enumerate(method.trials, start=1):
         for fold in method.folds:
-            rows = trials.filter(fold=fold).sort("trial").drop_nulls("vali_ndcg@10")
-            value = rows["vali_ndcg@10"].max()
-            trial = rows.filter(pl.col("vali_ndcg@10") == value)["trial"].min() if value is not None else 0
-            yield {"method": method.name, "fold": fold, "tuner": number, "trial": trial, "validation": value}
+            made = choice(trials, fold, method.seconds)
+            row = {"method": method.name, "fold": fold, "tuner": number, "trial": made["trial"]}
+            yield row | {"validation": made["value"]}
+
+
+def choice(trials: pl.DataFrame, fold: int, seconds: float) -> dict:
+    """Return the choice of a tuner on a fold, made from its trials."""
+    rows = trials.filter(fold=fold).sort("trial")
+    trial, value = first_best(rows.select("trial", value="vali_ndcg@10"))
+    in_time = rows.filter((pl.col("seconds").cum_sum() <= seconds) | (pl.col("trial") == 0)).drop_nulls("vali_ndcg@10")
+    timed = first_best(in_time.select("trial", value="vali_ndcg@10"))[0] if len(in_time) else trial
+    folds = trials["fold"].n_unique()
+    means = trials.group_by("trial").agg(value=pl.col("vali_ndcg@10").mean(), count=pl.col("vali_ndcg@10").count())
+    complete = means.filter(count=folds)
+    one, _ = first_best(means if complete.is_empty() else complete)
+    texts = dict(rows.select("trial", "params").iter_rows())
+    return {
+        "model": rows["model"][0],
+        "tuner": rows["tuner"][0],
+        "fold": fold,
+        "trial": trial,
+        "value": value,
+        "one": one,
+        "timed": timed,
+        "configuration": json.loads(rows.filter(trial=trial)["configuration"][0]),
+        "params": {number: json.loads(texts[number]) for number in {trial, one, timed, 0}},
+    }
+
+
+def first_best(rows: pl.DataFrame) -> tuple[int, float | None]:
+    """Return the first trial with the highest value. A method that is not evaluated has a single trial."""
+    rows = rows.sort("trial").drop_nulls("value") if rows["value"].null_count() < len(rows) else rows.sort("trial")
+    best = rows["value"].max()
+    return next((trial, value) for trial, value in rows.select("trial", "value").iter_rows() if value == best)
+
+
+def wrong_choices(method: Method, dataset: str, frozen_choices: dict) -> Iterator[str]:
+    """Yield one line per choice that differs from choices.json or from the digests in the files of test values."""
+    made = [[choice(trials, fold, method.seconds) for fold in method.folds] for trials in method.trials]
+    hashes = [[digest_of(own) for own in choices] for choices in made]
+    for place, fold in enumerate(method.folds):
+        entry, key = frozen_choices[f"{dataset}/{method.name}/fold{fold}"], f"{method.name}, fold {fold}"
+        for number, choices in enumerate(made, start=1):
+            own = {name: choices[place][name] for name in ("trial", "one", "timed", "configuration")}
+            if entry[f"tuner{number}"] != own:
+                yield f"{key}, tuner {number}: choices.json has {entry[f'tuner{number}']}, recomputed {own}"
+        joined = hashlib.sha256("".join(own[place] for own in hashes).encode()).hexdigest()
+        if entry["sha256"] != joined:
+            yield f"{key}: the digest in choices.json is not that of the choices"
+    for path, table, own in zip(method.paths, method.tables, hashes, strict=True):
+        if [json.loads(text)["choices"] for text in table["made_with"].unique()] != [own]:
+            yield f"{path}: made with other choices"
+
+
+def digest_of(made: dict) -> str:
+    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 
 
 def crossings(methods: list[Method]) -> list[dict]:
@@ -355,14 +464,20 @@ def check(folder: Path) -> int:
     """Print one line per table of numbers.json, and return the number of differences."""
     numbers: Numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
     choices = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
+    record = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    seconds = record["params"]["settings"]["seconds"]
     tuned = [key.partition("/")[0] for key in choices]
     names = list(dict.fromkeys(key.split("/")[1] for key in choices))
     datasets, faults, recomputed = {}, 0, {}
     for dataset in [key.removeprefix("results_") for key in numbers if key.startswith("results_")]:
         source = dataset if dataset in tuned else tuned[0]
-        methods = [Method(folder, dataset, source, name, choices) for name in names]
+        methods = [Method(folder, dataset, source, name, choices, seconds) for name in names]
         datasets[dataset] = sorted(methods, key=lambda m: (-components(m.runs(), m.fold_of)["mean"], m.name))
         recomputed |= dict(tables(folder, dataset, datasets[dataset]))
+        if dataset in tuned:
+            lines = [line for method in methods for line in wrong_choices(method, dataset, choices)]
+            faults += len(lines)
+            print(f"choices of {dataset}: {len(methods)} methods" + "".join(f"\n  {line}" for line in lines))
     recomputed["agreement"] = agreement(datasets)
     for table, wanted in numbers.items():
         if table.startswith("failed_"):

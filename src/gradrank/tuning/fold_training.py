@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+# Models whose steps are not the length of a training: the steps of `coordinate_ascent` belong to several starts.
+ALTERNATIVES = ("coordinate_ascent", "single_feature")
+
+
 class BothScores(NamedTuple):
     """The scores of a model that was trained twice.
 
@@ -56,10 +60,15 @@ class FoldTraining:
     def scores_of_whole(self, params: Mapping[str, Any], seed: int, step: int | None) -> np.ndarray:
         """Return the (n,) test scores of a model that is trained on the training and validation parts.
 
-        step: the number of the round or epoch after which training ends; None if the model has no such steps.
+        step: the number of the round or epoch after which training ends; None if the model has no such steps. If the
+        steps of the model are alternatives, such as the features of `single_feature`, `step` is not used. The
+        alternative is then selected again, on both parts.
         """
+        whole = self._read("train", "vali")
+        if self.cls.name in ALTERNATIVES:
+            return self._scores(whole, whole, params, seed)
         vali = self.vali if step is None else FrozenStep.of(self.vali, step)
-        return self._scores(self._read("train", "vali"), vali, params, seed)
+        return self._scores(whole, vali, params, seed)
 
     def both(self, params: Mapping[str, Any], seed: int) -> BothScores:
         """Return the scores of a training on the training part, and of the same training on both labelled parts."""

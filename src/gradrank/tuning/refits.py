@@ -24,10 +24,13 @@ from gradrank.training.seeds import job_seed
 from gradrank.tuning.fold_training import FoldTraining, selected_step
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.selection import DEFAULT, Choice
+from gradrank.tuning.spaces import configuration, count_configurations
 from gradrank.tuning.values import METRICS, OF_OTHERS, values_table, write_tables
 
 if TYPE_CHECKING:
     import polars as pl
+
+DRAWS = 8  # number of configurations that show whether a model uses random numbers
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,9 @@ def train_members(contest: Contest, members: Mapping[str, list[Choice]], setting
 
 
 def seeds_of(cls: type[Model], seeds: int) -> int:
-    """Return the number of seeds of a model: 1 if neither the model nor a member of it uses random numbers."""
-    params = cls.Params()
-    return seeds if cls.uses_seed(params) or cls.members(params) else 1
+    """Return the number of seeds of a model: 1 if no configuration of it and no member uses random numbers."""
+    drawn = (configuration(cls, 0, "", 1, number) for number in range(count_configurations(cls, DRAWS)))
+    return seeds if cls.members(cls.Params()) or any(cls.uses_seed(cls.Params(**own)) for own in drawn) else 1
 
 
 def run_seed(seed: int, tuner: int, number: int) -> int:

@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.evaluation.variance import Runs, half_width, query_term
 from gradrank.studies.contest.budget import best_of_weights, expected_best
-from gradrank.studies.contest.comparisons import Estimates
+from gradrank.studies.contest.comparisons import Estimates, half_widths, pooled_variance
 
 FOLDS, QUERIES = 5, 30  # queries per fold
 FOLD_OF = np.repeat(np.arange(FOLDS), QUERIES)
@@ -55,6 +55,29 @@ def test_interval_of_the_mean_holds_all_three():
         held.append(abs(runs.mean - 0.4) < runs.half_width)
         alone.append(abs(runs.mean - 0.4) < half_width([runs.variances.query]))
     assert np.mean(held) >= 0.92 and np.mean(alone) < 0.86
+
+
+def test_the_pooled_variance_is_that_of_one_tuner_whatever_the_number_of_tuners():
+    rng = np.random.default_rng(15)
+    found = [
+        pooled_variance([simulated(rng, queries(rng), tuners=count, seeds=2) for count in (2, 2, 2, 5, 5, 5)]).variance
+        for _ in range(300)
+    ]
+    assert np.mean(found) == pytest.approx(TUNER**2 + SEED**2 / FOLDS / 2, rel=0.06)
+    alone = simulated(rng, queries(rng), tuners=1)
+    assert pooled_variance([alone]).variance == 0 and pooled_variance([alone]).freedom == 0
+
+
+def test_intervals_of_means_hold_for_methods_with_two_tuners():
+    """Tuners that agree by chance, or because they chose the same, do not make an interval narrow."""
+    rng, held, equal = np.random.default_rng(16), [], []
+    for _ in range(300):
+        runs = {name: simulated(rng, queries(rng), tuner=0.03, seeds=2) for name in "abcdef"}
+        same = simulated(rng, queries(rng), tuners=1, seeds=1).values
+        halves = half_widths(runs | {"same": Runs(np.repeat(same, 2, axis=0), FOLD_OF)})
+        held += [abs(own.mean - 0.4) < halves[name] for name, own in runs.items()]
+        equal.append(halves["same"] / Runs(same, FOLD_OF).half_width)
+    assert np.mean(held) >= 0.93 and min(equal) > 1
 
 
 VARIANCES = [(0.0, 0.0), (0.002, 0.02), (0.01, 0.02), (0.05, 0.01)]  # deviations of tuners and of seeds

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gradrank.base.conventions import LETOR4
 from gradrank.config.params import load
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
@@ -12,7 +13,8 @@ from gradrank.data.stored import StoredCollection
 from gradrank.training.best_of import Candidate, FrozenStep, best_of
 from gradrank.training.history import History
 from gradrank.training.registry import get_model, models
-from gradrank.tuning.fold_training import selected_step
+from gradrank.tuning.fold_training import FoldTraining, selected_step
+from gradrank.tuning.refits import seeds_of
 from gradrank.tuning.spaces import configuration, members_parameter
 
 ROOT = Path(__file__).parents[3]
@@ -46,6 +48,26 @@ def test_the_selected_step_gives_the_selected_model(parts, name):
     frozen = cls.fit(train, FrozenStep.of(vali, step), params, 3, History(name))
     scores = [model.score(vali.features, vali.offsets) for model in (selected, frozen)]
     assert np.array_equal(*scores)
+
+
+def test_a_method_has_several_seeds_if_one_of_its_configurations_is_random():
+    """The default of `mart` samples nothing, and its drawn configurations do."""
+    found = {name: seeds_of(models()[name], 3) for name in ("mart", "regression", "ranksvm", "lambdamart", "fusion")}
+    assert found == {"mart": 3, "regression": 1, "ranksvm": 1, "lambdamart": 3, "fusion": 3}
+
+
+@pytest.mark.parametrize("name", ["coordinate_ascent", "single_feature"])
+def test_starts_and_features_are_selected_again_on_both_parts(name, tmp_path):
+    """The step that the validation part selected has no meaning on other data."""
+    generate("net", 20, 10, 1, tmp_path / "raw")
+    parse(tmp_path / "raw", tmp_path / "synthetic_net", seed=1, dataset="synthetic_net")
+    stored = StoredCollection.open(tmp_path / "synthetic_net")
+    cls, splits = models()[name], stored.fold(1)
+    whole = stored.read([*splits["train"], *splits["vali"]])
+    best = cls.fit(whole, whole, cls.Params(), 3, History(name))
+    test = stored.read(splits["test"])
+    scores = FoldTraining(cls, stored, 1, None, LETOR4).scores_of_whole({}, 3, 1)
+    assert np.array_equal(scores, best.score(test.features, test.offsets))
 
 
 def test_a_training_with_fewer_steps_keeps_its_last_one(parts):

@@ -19,8 +19,9 @@ def rule() -> str:
         "Questions stated before the results: which methods are better than RankSVM, than linear regression, and than "
         f"the best single feature? Which methods are not worse than the best by {MARGINS_IN_WORDS}? A method is called "
         f"better or worse if p < {LEVEL:g} after Holm's correction for the methods of the question and the 95% "
-        "interval of the difference excludes 0. The standard errors cover queries, seeds and tuning. The variance of a "
-        "method that is due to seeds and tuning is set to its mean over the methods if its own estimate is smaller."
+        "interval of the difference excludes 0. The p values are those of Student's test, whose standard errors cover "
+        "queries, seeds and tuning. Few tuners estimate the variance of tuning poorly, so it is also pooled over the "
+        "methods. The pooled variance is used for a method whose own estimate is smaller."
     )
 
 

@@ -15,8 +15,9 @@ is not significant does not show that two methods are equal.
 
 The standard error of a difference covers the test queries, the seeds and the tuners. A tuner is one random search for a
 configuration. The variance over a few tuners is poorly estimated: with two tuners, in one case in twenty the tuners
-have nearly equal values by chance. If the variance of a method that is due to tuners and seeds is below its mean over
-the methods of the contest, the mean is used instead. The variance is 0 for a method whose runs are all equal.
+have nearly equal values by chance. The variance of one tuner's mean is therefore also pooled over the methods with
+several tuners. If a method's own variance is below the pooled one, the pooled one is used. A method with one tuner has
+its own variance, which is that of its seeds.
 """
 
 import math
@@ -69,46 +70,62 @@ class Estimate(NamedTuple):
         return float(t.sf(distance / self.error, self.freedom))
 
 
-def estimate(a: Runs, b: Runs, floor: Term) -> Estimate:
+def estimate(a: Runs, b: Runs, pooled: Term) -> Estimate:
     """Return the estimated difference of two methods.
 
-    a, b: the runs of the methods, for the same queries in the same order. floor: the result of `mean_run_variance` for
+    a, b: the runs of the methods, for the same queries in the same order. pooled: the result of `pooled_variance` for
     all methods of the contest.
     """
-    query = query_term(a.per_query - b.per_query, a.folds)
-    terms = [query, *_chance_terms([runs.variances.chance_of_mean for runs in (a, b) if runs.varies], floor)]
+    terms = [query_term(a.per_query - b.per_query, a.folds), *_chance_terms([a, b], pooled)]
     effect = effect_size(a.per_query, b.per_query)
     return Estimate(a.mean - b.mean, standard_error(terms), freedom(terms), half_width(terms), effect)
 
 
-def _chance_terms(terms: Sequence[Term], floor: Term) -> list[Term]:
-    """Return the variance terms that tuners and seeds add to a difference.
+def half_widths(runs: Mapping[str, Runs]) -> dict[str, float]:
+    """Return half the width of the 95% interval of each method's mean. It covers queries, seeds and tuning.
 
-    terms: one term per method. A term whose variance is not larger than that of `floor` is replaced by `floor`. All
-    replacements are the same estimate, so they are merged into one term with the degrees of freedom of `floor`.
+    runs: the runs of all methods of the contest.
     """
-    larger = [term for term in terms if term.variance > floor.variance]
-    return [*larger, floor._replace(variance=(len(terms) - len(larger)) * floor.variance)]
+    pooled = pooled_variance(runs.values())
+    return {name: half_width([own.variances.query, *_chance_terms([own], pooled)]) for name, own in runs.items()}
 
 
-def mean_run_variance(methods: Iterable[Runs]) -> Term:
-    """Return the part of the variance of a method's mean that is due to tuners and seeds, averaged over methods.
+def pooled_variance(methods: Iterable[Runs]) -> Term:
+    """Return the variance of one tuner's mean that is due to tuning and seeds, pooled over methods.
 
-    Methods whose runs are all equal are left out. The variance is 0 if no method is left.
+    Methods with one tuner are left out. The variances are weighted by their degrees of freedom. The variance is 0 if no
+    method is left.
     """
-    terms = [runs.variances.chance_of_mean for runs in methods if runs.varies]
-    if not terms:
+    terms = [(own.variances.chance_of_mean, own.tuners) for own in methods if own.tuners > 1]
+    total = sum(term.freedom for term, _ in terms)
+    if not total:
         return Term(0.0, 0)
-    return Term(math.fsum(term.variance for term in terms) / len(terms), sum(term.freedom for term in terms))
+    return Term(math.fsum(term.variance * tuners * term.freedom for term, tuners in terms) / total, total)
+
+
+def _chance_terms(methods: Sequence[Runs], pooled: Term) -> list[Term]:
+    """Return the variance terms that the tuners and seeds of some methods add to a difference or to a mean.
+
+    The term of a method with several tuners is replaced if it is not larger than the pooled variance divided by the
+    number of its tuners. All replacements are the same estimate, so they are merged into one term.
+    """
+    own, replaced = [], 0.0
+    for runs in methods:
+        term, floor = runs.variances.chance_of_mean, pooled.variance / runs.tuners
+        if runs.tuners > 1 and term.variance <= floor:
+            replaced += floor
+        else:
+            own.append(term)
+    return [*own, pooled._replace(variance=replaced)]
 
 
 class Estimates:
     """The estimated differences of all pairs of methods of a contest on one data set."""
 
     def __init__(self, runs: Mapping[str, Runs]) -> None:
-        floor = mean_run_variance(runs.values())
+        pooled = pooled_variance(runs.values())
         self.methods = list(runs)
-        self._pairs = {(a, b): estimate(runs[a], runs[b], floor) for a, b in combinations(runs, 2)}
+        self._pairs = {(a, b): estimate(runs[a], runs[b], pooled) for a, b in combinations(runs, 2)}
 
     def of(self, a: str, b: str) -> Estimate:
         """Return the estimated difference a - b."""
@@ -156,6 +173,8 @@ def _row(own: Estimate, comparisons: int) -> dict[str, Any]:
         "difference": own.difference,
         "low": own.difference - own.half_width,
         "high": own.difference + own.half_width,
+        "error": own.error,
+        "freedom": own.freedom if math.isfinite(own.freedom) else None,  # infinite if nothing varies
         "effect": own.effect,
         "p": own.p,
         "detectable": detectable_difference(own.error, own.freedom + 1, comparisons),

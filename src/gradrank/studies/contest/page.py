@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
 from gradrank.base.numbers import number
 from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Table
+from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest import answers, tables
 from gradrank.studies.contest.agreement import agreement
@@ -16,6 +17,7 @@ from gradrank.studies.contest.comparisons import BASELINES, Estimates
 from gradrank.studies.contest.results import ContestEntry, budgets_in_words, read_divisions, read_entries
 from gradrank.studies.contest.tables import MEASURE
 from gradrank.studies.contest.timeline import timeline
+from gradrank.tuning.folders import Contest
 
 
 def build(inputs: Inputs) -> list[PageSection]:
@@ -37,7 +39,7 @@ def build(inputs: Inputs) -> list[PageSection]:
         ]
         if dataset not in frozen:
             sections += [_choosing(inputs, dataset, entries), *_budget(dataset, entries)]
-        appendix += [_pairs(dataset, estimates), _files(dataset, entries)]
+        appendix += [_pairs(dataset, estimates), _files(inputs, dataset, entries)]
     several = [_agreement(entries_by_dataset, frozen)] if len(entries_by_dataset) > 1 else []
     return [*sections, *several, *appendix]
 
@@ -87,37 +89,57 @@ def _pairs(dataset: str, estimates: Estimates) -> PageSection:
     return PageSection(f"pairs_{dataset}_appendix", title, [text], [tables.pairs(dataset, rows)])
 
 
-def _files(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
+def _files(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
     """Return the appendix with the digests of the files."""
+    contest, methods = Contest(inputs.folder), sorted(entry.method for entry in entries)
+    paths = [contest.choices_path]
+    for method in methods:
+        paths += contest.trials_paths(dataset, method)
+    for method in methods:
+        paths += contest.values_paths(dataset, method)
+    divisions = [contest.divisions_path(dataset, method) for method in methods]
     text = (
         "`python tools/check_contest.py` recomputes every number of the tables from the files in git. `git log "
-        "--diff-filter=A --format='%h %cI' -- FILE` prints when a file was added: choices.json before the files below."
+        "--diff-filter=A --format='%h %cI' -- FILE` prints when a file was added: choices.json before the test values."
     )
-    title = f"Appendix, {dataset}: files"
-    return PageSection(f"files_{dataset}_appendix", title, [text], [tables.files(dataset, entries)])
+    table = tables.files(dataset, [*paths, *filter(Path.is_file, divisions)], inputs.folder)
+    return PageSection(f"files_{dataset}_appendix", f"Appendix, {dataset}: files", [text], [table])
 
 
 def _shares(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
     """Return the section on the variance of a single run."""
     found = {entry.method: read_divisions(inputs, dataset, entry.method) for entry in entries}
     table = tables.shares(dataset, entries, {name: values for name, values in found.items() if values is not None})
+    complete = [row for row in table.rows if row["training"] is not None]
+    text = _shares_in_words("Mean over the methods", [row for row in table.rows if row not in complete])
+    if complete:
+        text = (
+            _shares_in_words(f"Mean over the {len(complete)} methods with other divisions of the queries", complete)
+            + " The share of the training queries is at least this large, because all divisions have the same queries."
+        )
+    return PageSection(f"variances_{dataset}", f"{dataset}: what a single run depends on", [text], [table])
+
+
+def _shares_in_words(what: str, rows: Sequence[Row]) -> str:
     means = {
-        source: [row[source] for row in table.rows if row[source] is not None and not np.isnan(row[source])]
+        source: [row[source] for row in rows if row[source] is not None and not np.isnan(row[source])]
         for source in tables.SOURCES
     }
     shares = [f"{source} {np.mean(values):.0%}" for source, values in means.items() if values]
-    text = f"Mean over the methods: {', '.join(shares)}." if shares else "Nothing varies."
-    if means["training"]:
-        text += f" The effect of the training queries was measured for {len(means['training'])} methods."
-    return PageSection(f"variances_{dataset}", f"{dataset}: what a single run depends on", [text], [table])
+    return f"{what}: {', '.join(shares)}." if shares else "Nothing varies."
 
 
 def _whole(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
     """Return the section on the training on all labelled data."""
     table = tables.whole(dataset, entries)
-    text = answers.over_methods("Trained on the validation part, too", table.rows, "gain")
-    title = f"{dataset}: equal information"
-    return PageSection(f"whole_{dataset}", title, list(filter(None, [text])), [table])
+    paragraphs = [answers.over_methods("Trained on the validation part, too", table.rows, "gain")]
+    content, trained = [table], {entry.method: runs for entry in entries if (runs := entry.whole())}
+    for entry in entries:
+        if entry.combines_scores and trained:
+            rows = Estimates({entry.method: entry.runs()} | trained).against(entry.method)
+            paragraphs.append(f"Methods trained on both parts. {answers.against(entry.method, rows)}")
+            content.append(tables.against_whole(dataset, entry.method, rows))
+    return PageSection(f"whole_{dataset}", f"{dataset}: equal information", list(filter(None, paragraphs)), content)
 
 
 def _choosing(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
@@ -173,7 +195,7 @@ def _agreement(entries_by_dataset: dict[str, list[ContestEntry]], frozen: Sequen
     paragraphs = [
         f"{row['first']} and {row['second']} order the methods with tau {number(row['tau'], '.2f')} "
         f"(95%: {number(row['low'], '.2f')} to {number(row['high'], '.2f')}): the orders "
-        f"{'agree' if row['low'] > 0 else 'are not shown to agree'}."
+        f"{'are positively associated' if row['low'] > 0 else 'are not shown to be associated'}."
         for row in rows
     ]
     if frozen:

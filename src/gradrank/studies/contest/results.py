@@ -57,14 +57,14 @@ class ContestEntry:
 
         None for a method that combines scores, because it learns from the validation part anyway.
         """
-        return self._runs("trial", HEADLINE, self.seeds, whole=True) if any(self.values[0]["whole"]) else None
+        return None if self.combines_scores else self._runs("trial", HEADLINE, self.seeds, whole=True)
 
     def selected(self, role: str) -> Runs | None:
         """Return the (T, 1, q) values of another selected trial of each tuner, trained with the first seed.
 
         role: `trial`, `one` or `timed`, as in Choice, or `default`. None for a method that combines scores.
         """
-        return self._runs(role, HEADLINE, 1) if any(self.values[0]["whole"]) else None
+        return None if self.combines_scores else self._runs(role, HEADLINE, 1)
 
     def _runs(self, role: str, metric: str, seeds: int, whole: bool = False) -> Runs:
         values = [
@@ -93,9 +93,14 @@ class ContestEntry:
             )
         return rows
 
+    @property
+    def combines_scores(self) -> bool:
+        """Whether the method combines the scores of the others. It is then not trained on the validation part again."""
+        return not any(self.values[0]["whole"])
+
     def seconds(self) -> float:
-        """Return the processor time of all trials in seconds."""
-        return float(sum(table["seconds"].sum() for table in self.trials))
+        """Return the processor time of the trials of one tuner in seconds, as the mean over tuners."""
+        return float(sum(table["seconds"].sum() for table in self.trials)) / len(self.trials)
 
     def validation(self, tuners: int = 2) -> float | None:
         """Return the mean validation NDCG@10 of the choices of the first tuners; None if it is not evaluated."""

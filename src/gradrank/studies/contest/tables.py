@@ -1,37 +1,48 @@
 """Tables of the contest. Each function returns a table for one data set."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gradrank.base.files import sha256
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.variance import Runs
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.contest.budget import Crossing
-from gradrank.studies.contest.comparisons import MARGINS
+from gradrank.studies.contest.comparisons import MARGINS, half_widths
 from gradrank.studies.contest.results import HEADLINE, ContestEntry, configuration_in_words
 from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
 HASH = 16  # number of hexadecimal digits of each SHA-256 in the tables
 MEASURE = metric_label(HEADLINE)
-INTERVAL = "± is half the 95% interval of the mean over folds, tuners and seeds. It covers queries, seeds and tuning."
+INTERVAL = (
+    "The half 95% interval is that of the mean over folds, tuners and seeds. It covers queries, seeds and tuning. If "
+    "the variance between a method's tuners is below the pooled one, the pooled one is used."
+)
 
 
 def results(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     """Return the table of means over folds, highest first."""
-    rows = []
-    for entry in entries:
-        runs = {name: entry.runs(name) for name in METRICS}
-        row = {"method": entry.method, "sd": runs[HEADLINE].spread}
-        for name, own in runs.items():
-            row |= {name: own.mean, f"{name} half": own.half_width}
-        rows.append(row | {"seconds": entry.seconds() if entry.trials else None})
+    rows: list[Row] = [{"method": entry.method, "sd": entry.runs().spread} for entry in entries]
+    for name in METRICS:
+        runs = {entry.method: entry.runs(name) for entry in entries}
+        halves = half_widths(runs)
+        for row in rows:
+            row |= {name: runs[row["method"]].mean, f"{name} half": halves[row["method"]]}
+    tuned = [entry for entry in entries if entry.trials]
+    members = sum(entry.seconds() for entry in tuned if not entry.combines_scores)
+    seconds = {entry.method: members if entry.combines_scores else entry.seconds() for entry in tuned}
+    rows = [row | {"seconds": seconds.get(row["method"])} for row in rows]
     columns = [METHOD, *(column for name in METRICS for column in _mean_columns(name))]
-    columns += [Column("sd", f"{MEASURE} sd", ".4f"), Column("seconds", "tuning, processor seconds", ",.0f")]
-    note = f"{INTERVAL} `sd` is the standard deviation of single runs."
+    columns += [Column("sd", f"{MEASURE} sd", ".4f"), Column("seconds", "processor seconds of a tuner", ",.0f")]
+    note = (
+        f"{INTERVAL} `sd` is the standard deviation of single runs. The processor seconds are those of all trials of "
+        "one tuner. For a method that combines scores, they are the sum over the others."
+    )
     return Table(f"results_{dataset}", "Test values", columns, rows, note)
 
 
@@ -61,6 +72,8 @@ def _comparison_columns() -> list[Column]:
         Column("difference", "difference", "+.4f"),
         Column("low", "95% interval from", "+.4f"),
         Column("high", "to", "+.4f"),
+        Column("error", "standard error", ".4f"),
+        Column("freedom", "degrees of freedom", ".1f"),
         Column("effect", "effect size", "+.3f"),
         Column("p", "p", P),
         Column("corrected", "p (Holm)", P),
@@ -87,21 +100,34 @@ def not_worse(dataset: str, rows: Sequence[Row]) -> Table:
 
 def whole(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     """Return the table of the values after training on the training and validation parts together."""
+    own = {entry.method: entry.runs() for entry in entries}
+    trained = {entry.method: runs for entry in entries if (runs := entry.whole())}
+    halves, trained_halves, gaps = half_widths(own), half_widths(trained), _gaps(trained, own)
     rows = []
-    for entry in entries:
-        other, own = entry.whole(), entry.runs()
-        row: dict[str, Any] = {"method": entry.method, "train": own.mean, "train half": own.half_width}
-        row |= {"whole": mean(other), "whole half": other.half_width if other else None}
-        rows.append(row | _gap("gain", other, own))
+    for method, runs in own.items():
+        row: dict[str, Any] = {"method": method, "train": runs.mean, "train half": halves[method]}
+        row |= {"whole": mean(trained.get(method)), "whole half": trained_halves.get(method)}
+        rows.append(row | _gap("gain", gaps, method))
     columns = [METHOD]
     for name, title in (("train", "training part"), ("whole", "training and validation parts")):
         columns += [Column(name, title, ".4f"), Column(f"{name} half", "half 95% interval", ".4f")]
     columns += [Column("gain", "gain", "+.4f"), Column("gain half", "half 95% interval", ".4f")]
     note = (
-        "The configuration and the number of rounds or epochs are those that the validation part selected. A method "
-        "that combines scores has learned from the validation part in both columns."
+        "The configuration and the number of rounds or epochs are those that the validation part selected. "
+        "`coordinate_ascent` and `single_feature` select their start and their feature again. A method that combines "
+        "scores has learned from the validation part in both columns, and its members from the training part only."
     )
     return Table(f"whole_{dataset}", f"Test {MEASURE} by the labelled data of the training", columns, rows, note)
+
+
+def against_whole(dataset: str, combination: str, rows: Sequence[Row]) -> Table:
+    """Return the table of the differences of all other methods, trained on both labelled parts, from a combination."""
+    title = f"{MEASURE} after training on both parts minus that of {combination}"
+    note = (
+        "The columns and the correction are those of the questions. "
+        f"`{combination}` is not trained again: it has learned from both parts."
+    )
+    return Table(f"whole_against_{combination}_{dataset}", title, [METHOD, *_comparison_columns()], rows, note)
 
 
 def shares(dataset: str, entries: Sequence[ContestEntry], divisions: Mapping[str, np.ndarray]) -> Table:
@@ -151,15 +177,13 @@ def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
 
 
-def files(dataset: str, entries: Sequence[ContestEntry]) -> Table:
-    """Return the table of the files of test values in git, with their digests."""
-    rows = [
-        {"file": f"values/{dataset}/{entry.method}/{path.name}", "sha256": digest[:HASH]}
-        for entry in entries
-        for path, digest in zip(entry.paths, entry.sha256(), strict=True)
-    ]
-    note = f"The first {HASH} digits of each SHA-256."
-    return Table(f"files_{dataset}", "The files of the test values", [Column("file"), Column("sha256")], rows, note)
+def files(dataset: str, paths: Sequence[Path], folder: Path) -> Table:
+    """Return the table of the files in git from which the page is made, with their digests. folder: of the contest."""
+    rows = [{"file": path.relative_to(folder).as_posix(), "sha256": sha256(path)[:HASH]} for path in paths]
+    columns = [Column("file"), Column("sha256")]
+    return Table(
+        f"files_{dataset}", "The files of this page", columns, rows, f"The first {HASH} digits of each SHA-256."
+    )
 
 
 def choosing(dataset: str, entries: Sequence[ContestEntry]) -> Table:
@@ -168,33 +192,48 @@ def choosing(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     They are the default configuration, the choice per fold, the choice within the processor time, and the one
     configuration chosen for all folds.
     """
+    runs = {
+        role: {entry.method: own for entry in entries if (own := entry.selected(role))}
+        for role in ("default", "trial", "timed", "one")
+    }
+    if len(np.unique(entries[0].folds)) == 1:
+        runs["one"] = {}  # with a single fold, it is the choice per fold
+    gain, loss = _gaps(runs["trial"], runs["default"]), _gaps(runs["timed"], runs["trial"])
+    leak = _gaps(runs["one"], runs["trial"])
     rows = []
-    for entry in entries:
-        default, tuned, timed, one = (entry.selected(role) for role in ("default", "trial", "timed", "one"))
-        row: dict[str, Any] = {"method": entry.method, "default": mean(default), "tuned": mean(tuned)}
-        row |= {"timed": mean(timed), "one": mean(one)}
-        rows.append(row | _gap("gain", tuned, default) | _gap("loss", timed, tuned) | _gap("leak", one, tuned))
+    for method in (entry.method for entry in entries):
+        default, tuned, timed, one = (mean(own.get(method)) for own in runs.values())
+        row: dict[str, Any] = {"method": method, "default": default, "tuned": tuned, "timed": timed, "one": one}
+        rows.append(row | _gap("gain", gain, method) | _gap("loss", loss, method) | _gap("leak", leak, method))
     columns = [METHOD, Column("default", "default", ".4f"), Column("tuned", "choice per fold", ".4f")]
     columns += _gap_columns("gain", "gain")
     columns += [Column("timed", "choice at equal time", ".4f"), *_gap_columns("loss", "change")]
-    columns += [Column("one", "one for all folds", ".4f"), *_gap_columns("leak", "leak")]
+    columns += [Column("one", "one for all folds", ".4f", drop_if_empty=True), *_gap_columns("leak", "leak")]
     note = (
-        f"Test {MEASURE} of the first seed, mean over tuners. One configuration for all folds is chosen by its mean "
-        "validation value: other folds' validation parts are this fold's test part."
+        f"Test {MEASURE} of the first seed, mean over tuners. The choice at equal time is made among the default and "
+        "the first trials that end within the processor time. The first trial of a tuner includes the start of its "
+        "process. One configuration for all folds is chosen by its mean validation value: other folds' validation "
+        "parts are this fold's test part."
     )
     return Table(f"choosing_{dataset}", "The gain of tuning, equal time, and a leak", columns, rows, note)
 
 
-def _gap(key: str, after: Runs | None, before: Runs | None) -> dict[str, float | None]:
-    """Return the mean and half the width of the interval of `after` minus `before`, or None if one is missing."""
-    if after is None or before is None:
-        return {key: None, f"{key} half": None}
-    gap = Runs(after.values - before.values, after.folds)
-    return {key: gap.mean, f"{key} half": gap.half_width}
+def _gaps(after: Mapping[str, Runs], before: Mapping[str, Runs]) -> dict[str, tuple[float, float]]:
+    """Return the mean and half the width of the interval of `after` minus `before`, for the methods that have both."""
+    gaps = {name: Runs(own.values - before[name].values, own.folds) for name, own in after.items() if name in before}
+    halves = half_widths(gaps)
+    return {name: (own.mean, halves[name]) for name, own in gaps.items()}
+
+
+def _gap(key: str, gaps: Mapping[str, tuple[float, float]], method: str) -> dict[str, float | None]:
+    """Return the two cells of a method's difference; None if the method has none."""
+    found, half = gaps.get(method, (None, None))
+    return {key: found, f"{key} half": half}
 
 
 def _gap_columns(key: str, title: str) -> list[Column]:
-    return [Column(key, title, "+.4f"), Column(f"{key} half", "half 95% interval", ".4f")]
+    half = Column(f"{key} half", "half 95% interval", ".4f", drop_if_empty=True)
+    return [Column(key, title, "+.4f", drop_if_empty=True), half]
 
 
 def mean(runs: Runs | None) -> float | None:

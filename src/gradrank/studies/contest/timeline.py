@@ -11,7 +11,7 @@ from gradrank.report.plots import svg
 from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.common.study import Figure, PageSection
-from gradrank.studies.contest.comparisons import Estimates
+from gradrank.studies.contest.comparisons import Estimates, half_widths
 from gradrank.studies.contest.results import HEADLINE, ContestEntry
 from gradrank.training.registry import get_model
 
@@ -38,12 +38,11 @@ def dated_methods(entries: Sequence[ContestEntry]) -> list[DatedMethod]:
 
     Fusions are left out, because a fusion is as recent as its most recent member.
     """
-    rows = []
+    rows, halves = [], half_widths({entry.method: entry.runs() for entry in entries})
     for entry in entries:
         model = get_model(entry.method)
         if (publication_year := year(model)) and not model.members(model.Params()):
-            runs = entry.runs()
-            rows.append((int(publication_year), runs.mean, runs.half_width, entry.method))
+            rows.append((int(publication_year), entry.runs().mean, halves[entry.method], entry.method))
     rows.sort()
     bests = accumulate((mean for _, mean, _, _ in rows), max)
     return [
