@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -20,6 +20,19 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from contest_choices import choice, wrong_choices
+from contest_statistics import (
+    chance_terms,
+    components,
+    fold_means,
+    half_width,
+    holm,
+    means_and_halves,
+    one_sided,
+    pooled_variance,
+    query_variance,
+    satterthwaite,
+)
 from table_differences import differences
 
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")
@@ -59,6 +72,10 @@ class Method:
         one = frozen_choices[f"{tuned}/{self.name}/fold1"][f"tuner{number}"]["one"]
         return {"trial": one, "one": one, "timed": one}
 
+    def wrong_choices(self, dataset: str, frozen_choices: dict) -> Iterator[str]:
+        entries = {fold: frozen_choices[f"{dataset}/{self.name}/fold{fold}"] for fold in self.folds}
+        return wrong_choices(self.trials, self.tables, entries, self.seconds)
+
     def run(self, tuner: int, role: str, metric: str, seed: int, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the folds and the values of one run."""
         folds, values = [], []
@@ -80,93 +97,6 @@ class Method:
                 for tuner in range(len(self.tables))
             ]
         )
-
-
-def fold_means(values: np.ndarray, folds: np.ndarray) -> np.ndarray:
-    """Return the means of the last axis, (..., q), within each fold."""
-    return np.stack([values[..., folds == fold].mean(axis=-1) for fold in np.unique(folds)], axis=-1)
-
-
-def query_variance(values: np.ndarray, folds: np.ndarray) -> tuple[float, float]:
-    """Return the variance of the mean over folds of (q,) values, and its degrees of freedom."""
-    names = np.unique(folds)
-    parts = [values[folds == fold].var(ddof=1) / np.sum(folds == fold) for fold in names]
-    return sum(parts) / len(names) ** 2, len(values) - len(names)
-
-
-def components(values: np.ndarray, folds: np.ndarray) -> dict:
-    """Return the variance components of (T, S, q) values."""
-    means = fold_means(values, folds)
-    tuners, seeds, count = means.shape
-    seed = means.var(axis=1, ddof=1).mean() / count if seeds > 1 else 0.0
-    between = means.mean(axis=(1, 2)).var(ddof=1) if tuners > 1 else 0.0
-    query = query_variance(values.mean(axis=(0, 1)), folds)
-    of_seeds = seed / seeds, tuners * count * (seeds - 1)
-    chance = max((between, tuners - 1), of_seeds) if tuners > 1 else of_seeds
-    if tuners > 1:
-        chance = chance[0], tuners - 1
-    return {
-        "query": query,
-        "seed": seed,
-        "tuning": max(0.0, between - seed / seeds),
-        "chance": (chance[0] / tuners, chance[1]),
-        "tuners": tuners,
-        "mean": float(means.mean()),
-    }
-
-
-def satterthwaite(terms: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return the standard error and the degrees of freedom of a sum of independent terms (variance, freedom)."""
-    total = sum(variance for variance, _ in terms)
-    spread = sum(variance**2 / freedom for variance, freedom in terms if variance > 0 and freedom > 0)
-    return math.sqrt(total), sum(v for v, f in terms if v > 0 and f > 0) ** 2 / spread if spread else math.inf
-
-
-def half_width(terms: list[tuple[float, float]]) -> float:
-    error, freedom = satterthwaite(terms)
-    return float(student.ppf(0.975, freedom)) * error
-
-
-def pooled_variance(own: Iterable[dict]) -> tuple[float, float]:
-    """Return the variance of one tuner's mean, pooled over methods with several tuners, and its degrees of freedom."""
-    terms = [(*each["chance"], each["tuners"]) for each in own if each["tuners"] > 1]
-    freedom = sum(own_freedom for _, own_freedom, _ in terms)
-    if not freedom:
-        return 0.0, 0
-    return sum(variance * tuners * own_freedom for variance, own_freedom, tuners in terms) / freedom, freedom
-
-
-def chance_terms(own: list[dict], pooled: tuple[float, float]) -> list[tuple[float, float]]:
-    """Return the variances due to tuners and seeds. Those below the pooled variance are replaced by it."""
-    kept, replaced = [], 0.0
-    for each in own:
-        floor = pooled[0] / each["tuners"]
-        if each["tuners"] > 1 and each["chance"][0] <= floor:
-            replaced += floor
-        else:
-            kept.append(each["chance"])
-    return [*kept, (replaced, pooled[1])]
-
-
-def means_and_halves(values: dict[str, np.ndarray], folds: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Return the mean and half the width of its interval for the (T, S, q) values of each method."""
-    own = {name: components(each, folds) for name, each in values.items()}
-    pooled = pooled_variance(own.values())
-    return {
-        name: (each["mean"], half_width([each["query"], *chance_terms([each], pooled)])) for name, each in own.items()
-    }
-
-
-def holm(p: list[float]) -> list[float]:
-    corrected, running = [0.0] * len(p), 0.0
-    for place, index in enumerate(np.argsort(p, kind="stable")):
-        running = max(running, (len(p) - place) * p[index])
-        corrected[index] = min(1.0, running)
-    return corrected
-
-
-def one_sided(distance: float, error: float, freedom: float) -> float:
-    return float(distance <= 0) if error == 0 else float(student.sf(distance / error, freedom))
 
 
 class Pairs:
@@ -344,59 +274,6 @@ def chosen_rows(method: Method) -> Iterator[dict]:
             yield row | {"validation": made["value"]}
 
 
-def choice(trials: pl.DataFrame, fold: int, seconds: float) -> dict:
-    """Return the choice of a tuner on a fold, made from its trials."""
-    rows = trials.filter(fold=fold).sort("trial")
-    trial, value = first_best(rows.select("trial", value="vali_ndcg@10"))
-    in_time = rows.filter((pl.col("seconds").cum_sum() <= seconds) | (pl.col("trial") == 0)).drop_nulls("vali_ndcg@10")
-    timed = first_best(in_time.select("trial", value="vali_ndcg@10"))[0] if len(in_time) else trial
-    folds = trials["fold"].n_unique()
-    means = trials.group_by("trial").agg(value=pl.col("vali_ndcg@10").mean(), count=pl.col("vali_ndcg@10").count())
-    complete = means.filter(count=folds)
-    one, _ = first_best(means if complete.is_empty() else complete)
-    texts = dict(rows.select("trial", "params").iter_rows())
-    return {
-        "model": rows["model"][0],
-        "tuner": rows["tuner"][0],
-        "fold": fold,
-        "trial": trial,
-        "value": value,
-        "one": one,
-        "timed": timed,
-        "configuration": json.loads(rows.filter(trial=trial)["configuration"][0]),
-        "params": {number: json.loads(texts[number]) for number in {trial, one, timed, 0}},
-    }
-
-
-def first_best(rows: pl.DataFrame) -> tuple[int, float | None]:
-    """Return the first trial with the highest value. A method that is not evaluated has a single trial."""
-    rows = rows.sort("trial").drop_nulls("value") if rows["value"].null_count() < len(rows) else rows.sort("trial")
-    best = rows["value"].max()
-    return next((trial, value) for trial, value in rows.select("trial", "value").iter_rows() if value == best)
-
-
-def wrong_choices(method: Method, dataset: str, frozen_choices: dict) -> Iterator[str]:
-    """Yield one line per choice that differs from choices.json or from the digests in the files of test values."""
-    made = [[choice(trials, fold, method.seconds) for fold in method.folds] for trials in method.trials]
-    hashes = [[digest_of(own) for own in choices] for choices in made]
-    for place, fold in enumerate(method.folds):
-        entry, key = frozen_choices[f"{dataset}/{method.name}/fold{fold}"], f"{method.name}, fold {fold}"
-        for number, choices in enumerate(made, start=1):
-            own = {name: choices[place][name] for name in ("trial", "one", "timed", "configuration")}
-            if entry[f"tuner{number}"] != own:
-                yield f"{key}, tuner {number}: choices.json has {entry[f'tuner{number}']}, recomputed {own}"
-        joined = hashlib.sha256("".join(own[place] for own in hashes).encode()).hexdigest()
-        if entry["sha256"] != joined:
-            yield f"{key}: the digest in choices.json is not that of the choices"
-    for path, table, own in zip(method.paths, method.tables, hashes, strict=True):
-        if [json.loads(text)["choices"] for text in table["made_with"].unique()] != [own]:
-            yield f"{path}: made with other choices"
-
-
-def digest_of(made: dict) -> str:
-    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
-
-
 def crossings(methods: list[Method]) -> list[dict]:
     curves = {}
     for method in methods:
@@ -475,7 +352,7 @@ def check(folder: Path) -> int:
         datasets[dataset] = sorted(methods, key=lambda m: (-components(m.runs(), m.fold_of)["mean"], m.name))
         recomputed |= dict(tables(folder, dataset, datasets[dataset]))
         if dataset in tuned:
-            lines = [line for method in methods for line in wrong_choices(method, dataset, choices)]
+            lines = [f"{method.name}, {line}" for method in methods for line in method.wrong_choices(dataset, choices)]
             faults += len(lines)
             print(f"choices of {dataset}: {len(methods)} methods" + "".join(f"\n  {line}" for line in lines))
     recomputed["agreement"] = agreement(datasets)
