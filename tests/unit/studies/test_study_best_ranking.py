@@ -164,6 +164,9 @@ def test_the_choices_of_a_contest_are_read_per_tuner_and_fold(tmp_path):
     assert jobs[f"{DATASET}-mart"]["chosen"] == []
     chosen = jobs[f"{DATASET}-regression"]["chosen"]
     assert [len(tuner) for tuner in chosen] == [5, 5] and chosen[1][2] == {"l2": [32.0]}
+    elsewhere = study | {"datasets": ["mq2007"]}
+    jobs = check(SETTINGS | {"studies": {"best_ranking": elsewhere}}).study_jobs("best_ranking")
+    assert jobs["mq2007-regression"]["chosen"] is None, "the file has no choices on this data set"
     path.unlink()
     absent = study | {"choices": str(tmp_path / "absent.json")}
     jobs = check(SETTINGS | {"studies": {"best_ranking": absent}}).study_jobs("best_ranking")

@@ -40,24 +40,26 @@ def training_jobs(settings: Settings, trainings: Iterable[dict[str, Any]]) -> di
     """Return the settings of each job. A job trains one member several times on every fold of a data set.
 
     The key `choices` has the path of choices.json, and `chosen` its configurations of the member, one list over the
-    folds per tuner. `chosen` is None if the file does not exist, and empty if the contest did not tune the member.
+    folds per tuner. `chosen` is None if the file has no choices on the data set, and empty if the contest did not tune
+    the member.
     Raises GradrankError for methods that cannot be members.
     """
     path, jobs = settings.choices, {}
     for training in trainings:
         check_method(training)
-        chosen = [] if path is None else _chosen(path, training["dataset"], training["model"])
+        chosen = [] if path is None else _chosen(path, training["dataset"], training["method"])
         own = {"choices": str(path), "chosen": chosen, "trainings": settings.trainings}
         jobs.setdefault(f"{training['dataset']}-{training['method']}", training | own)  # the first seed only
     return jobs
 
 
-def _chosen(path: Path, dataset: str, model: str) -> list[list[dict[str, Any]]] | None:
-    """Return the configurations that the tuners of a contest chose for a model, one list over the folds per tuner."""
-    if not path.is_file():
+def _chosen(path: Path, dataset: str, method: str) -> list[list[dict[str, Any]]] | None:
+    """Return the configurations that the tuners of a contest chose for a method, one list over the folds per tuner."""
+    entries = {key: entry for key, entry in _read(path).items() if key.startswith(f"{dataset}/")}
+    if not all("configuration" in entry.get("tuner1", {}) for entry in entries.values()) or not entries:
         return None
-    prefix = f"{dataset}/{model}/fold"
-    folds = {int(key.removeprefix(prefix)): entry for key, entry in _read(path).items() if key.startswith(prefix)}
+    prefix = f"{dataset}/{method}/fold"
+    folds = {int(key.removeprefix(prefix)): entry for key, entry in entries.items() if key.startswith(prefix)}
     by_fold = [
         [values["configuration"] for key, values in sorted(entry.items()) if key.startswith("tuner")]
         for _, entry in sorted(folds.items())
@@ -67,4 +69,4 @@ def _chosen(path: Path, dataset: str, model: str) -> list[list[dict[str, Any]]] 
 
 @cache
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -27,11 +27,14 @@ def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any
     the primary convention. settings: one of the
     values that `training_jobs` returns. seed: not used; the settings have the seed of the training.
 
-    Raises GradrankError if the study names a file of choices that does not exist.
+    Raises GradrankError if the study names a file of choices that has none on the data set.
     """
     if settings["chosen"] is None:
         path = settings["choices"]
-        raise GradrankError(f"{path}: no such file. Fix: run `snakemake {path}`, or remove `choices` from the study")
+        raise GradrankError(
+            f"{path}: has no choices on {settings['dataset']}. Fix: run `snakemake {path}`, or remove `choices` from "
+            "the study"
+        )
     cls, stored = get_model(settings["model"]), StoredCollection.open(data / settings["dataset"])
     pairs = data.parent / "pairs" / settings["dataset"] if settings["pairs"] else None
     runs, folds = [], []

@@ -43,7 +43,7 @@ class Recipe(NamedTuple):
 
 
 RECIPES = [Recipe(model, scores) for model in WEIGHTS for scores in TRAINED_ON]
-BEST = Recipe("fusion", "whole")  # committed before a test part was scored
+BEST = Recipe("fusion", "whole")  # the recipe of the study, whatever the values are
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def _section(dataset: str, inputs: Inputs) -> PageSection:
         f"The recipe is a fusion with {BEST.name}: {len(jobs)} members, whose weights are learned on the validation "
         "part, and whose models were then trained again on the training and validation parts. Its "
         + ", ".join(f"{metric_label(metric)} is {number(value)}" for metric, value in best.items())
-        + ". It was chosen before a test part was scored. The other recipes show what each part of it contributes."
+        + ". The other recipes show what each part of it contributes."
     ]
     content = [_recipes(dataset, found), _comparisons(dataset, found), _folds(dataset, found)]
     return PageSection(f"best_{dataset}", dataset, paragraphs, [*content, _members(dataset, found, jobs)])
