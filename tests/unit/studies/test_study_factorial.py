@@ -25,6 +25,7 @@ from gradrank.tuning.choices import write_choices
 from gradrank.tuning.folders import Contest
 from gradrank.tuning.members import tuner_choices
 from gradrank.tuning.refits import Refits
+from gradrank.tuning.spaces import space_of
 from gradrank.tuning.trials import Plan, tune
 from gradrank.tuning.variants import add_variant
 from made_project import SETTINGS
@@ -124,6 +125,16 @@ def test_another_script_recomputes_every_number(inputs):
         result = checked()
         assert result.returncode == 1 and f"{key}:" in result.stdout
     path.write_text(json.dumps(numbers))
+
+
+def test_a_scorer_has_the_same_search_space_for_every_loss():
+    """No setting of a loss is tuned, so that the loss is the same function for nets and for trees."""
+    losses = ("ranknet", "lambdarank", "lambdaloss", "approx_ndcg")
+    settings = Settings(datasets=("mq2007",), scorers={"linear": {}, "net": {}, "trees": {}}, losses=losses)
+    for scorer in settings.scorers:
+        spaces = [space_of(settings.model_class(cell(scorer, loss))) for loss in losses]
+        assert all(space == spaces[0] for space in spaces) and spaces[0]
+        assert not {"normalize", "temperature", "mu", "cutoff", "weighting"} & set(spaces[0])
 
 
 def test_settings_take_any_scorer_and_loss_by_name():

@@ -18,7 +18,7 @@ PUBLICATION = (
 )
 TREES = "trees"  # the scorer that LightGBM trains
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+$")]
-BASE = "softmax"  # the model of a loss that is not the name of a neural ranker; its own loss has no settings
+BASE = "softmax"  # the model of all combinations of nets; it adds no settings of a loss
 
 
 class Settings(TunedStudySettings):
@@ -66,18 +66,14 @@ class Settings(TunedStudySettings):
     def variant_of(self, method: str) -> dict[str, Any]:
         """Return the model and the fixed parameters of a combination.
 
-        A neural ranker that has the name of the loss contributes the search space of the settings of the loss. All
-        combinations select the epoch or round by validation NDCG@10.
+        The settings of the loss are its own defaults and are not tuned, so the loss is the same function for all
+        scorers. All combinations select the epoch or round by validation NDCG@10.
         """
-        from gradrank.training.nets.neural import NeuralRanker
-        from gradrank.training.registry import models
-
         name, _, loss = method.partition("-")
         scorer = {"scorer": name} | self.scorers[name]
         if scorer["scorer"] == TREES:
             return {"model": "any_loss_trees", "loss": loss} | self.scorers[name]
-        is_ranker = loss in models() and issubclass(models()[loss], NeuralRanker)
-        return {"model": loss if is_ranker else BASE, "loss": loss, "select_by": "ndcg@10"} | scorer
+        return {"model": BASE, "loss": loss, "select_by": "ndcg@10"} | scorer
 
     def refits_only_choices(self) -> bool:
         return True
