@@ -8,13 +8,12 @@ needs NumPy and SciPy.
 """
 
 import json
-import math
 import sys
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t as student
 
+from difference_statistics import fold_means, half_width, holm, one_sided, query_variance, satterthwaite
 from table_differences import Rows, differences
 
 LEVEL, UNIT = 0.05, 10_000
@@ -27,17 +26,15 @@ def values(text: str) -> np.ndarray:
 
 
 def mean_of_folds(per_query: np.ndarray, folds: np.ndarray) -> float:
-    return float(np.mean([per_query[folds == fold].mean() for fold in np.unique(folds)]))
+    return float(fold_means(per_query, folds).mean())
 
 
 def difference(name: str, gaps: np.ndarray, folds: np.ndarray) -> dict:
     """Return the row of the table of differences, without the correction for several comparisons."""
-    names = np.unique(folds)
-    error = math.sqrt(sum(gaps[folds == fold].var(ddof=1) / np.sum(folds == fold) for fold in names)) / len(names)
-    freedom, mean = len(gaps) - len(names), mean_of_folds(gaps, folds)
-    half = float(student.ppf(0.975, freedom)) * error
-    p = min(1.0, 2 * float(student.sf(abs(mean) / error, freedom))) if error else float(mean == 0)
-    return {"other": name, "difference": mean, "low": mean - half, "high": mean + half, "p": p}
+    term, mean = query_variance(gaps, folds), mean_of_folds(gaps, folds)
+    half, (error, freedom) = half_width([term]), satterthwaite([term])
+    p = min(1.0, 2 * one_sided(abs(mean), error, freedom))
+    return {"method": name, "difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 
 def tables(dataset: str, numbers: dict[str, Rows]) -> dict[str, Rows]:
@@ -66,20 +63,17 @@ def tables(dataset: str, numbers: dict[str, Rows]) -> dict[str, Rows]:
     top = max(members, key=lambda name: mean_of_folds(members[name], folds))
     others = {name: recipes[name, METRICS[0]] for name in names if name != BEST}
     others[f"`{top}`, both parts"] = members[top]
-    gaps = [difference(name, recipes[BEST, METRICS[0]] - own, folds) for name, own in others.items()]
-    running = 0.0
-    for place, index in enumerate(np.argsort([row["p"] for row in gaps], kind="stable")):
-        running = max(running, min(1.0, (len(gaps) - place) * gaps[index]["p"]))
-        low, high = gaps[index]["low"], gaps[index]["high"]
-        shown = "better" if low > 0 else "worse" if high < 0 else ""
-        gaps[index] |= {"corrected": running, "verdict": shown if running < LEVEL and shown else "no evidence"}
+    gaps = [difference(name, own - recipes[BEST, METRICS[0]], folds) for name, own in others.items()]
+    for row, p in zip(gaps, holm([row["p"] for row in gaps]), strict=True):
+        shown = "better" if row["low"] > 0 else "worse" if row["high"] < 0 else ""
+        row |= {"corrected": p, "verdict": shown if p < LEVEL and shown else "no evidence"}
     return {"recipes": recipe_rows, "differences": gaps, "folds": fold_rows, "members": member_rows}
 
 
 def check(folder: Path) -> int:
     """Print one line per table of numbers.json, and return the number of differences."""
     numbers: dict[str, Rows] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
-    keys = {"recipes": ("recipe",), "differences": ("other",), "folds": ("recipe", "fold"), "members": ("member",)}
+    keys = {"recipes": ("recipe",), "differences": ("method",), "folds": ("recipe", "fold"), "members": ("member",)}
     faults = 0
     for dataset in (name.removeprefix("recipes_") for name in numbers if name.startswith("recipes_")):
         for table, rows in tables(dataset, numbers).items():

@@ -21,7 +21,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from contest_choices import choice, wrong_choices
-from contest_statistics import (
+from difference_statistics import (
     chance_terms,
     components,
     fold_means,

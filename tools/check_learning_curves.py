@@ -8,7 +8,6 @@ NumPy and SciPy.
 """
 
 import json
-import math
 import sys
 from collections.abc import Iterator
 from itertools import combinations
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import t as student
 
+from difference_statistics import fold_means, holm, one_sided, query_variance, satterthwaite
 from table_differences import Rows, differences
 
 LEVEL, UNIT = 0.05, 10_000
@@ -43,16 +43,10 @@ def read(folder: Path) -> dict[str, tuple[Curves, dict[int, np.ndarray]]]:
 
 def summary(values: np.ndarray, folds: np.ndarray) -> tuple[float, float, float]:
     """Return the mean over folds and draws, its standard error and its degrees of freedom."""
-    names = np.unique(folds)
-    per_query = values.mean(axis=0)
-    parts = [per_query[folds == name].var(ddof=1) / np.sum(folds == name) for name in names]
-    terms = [(sum(parts) / len(names) ** 2, len(folds) - len(names))]
-    by_draw = np.mean([values[:, folds == name].mean(axis=1) for name in names], axis=0)
+    terms, by_draw = [query_variance(values.mean(axis=0), folds)], fold_means(values, folds).mean(axis=1)
     if len(values) > 1:
         terms.append((by_draw.var(ddof=1) / len(values), len(values) - 1))
-    total = sum(variance for variance, _ in terms)
-    spread = sum(variance**2 / freedom for variance, freedom in terms if variance > 0)
-    return float(by_draw.mean()), math.sqrt(total), total**2 / spread if spread else math.inf
+    return float(by_draw.mean()), *satterthwaite(terms)
 
 
 def half(error: float, freedom: float) -> float:
@@ -71,16 +65,13 @@ def tables(dataset: str, curves: Curves, folds: dict[int, np.ndarray], families:
         for names in combinations(by_method, 2):
             one, two = sorted(names, key=lambda name: -means[size, name])
             mean, error, freedom = summary(by_method[one] - by_method[two], folds[size])
-            p = min(1.0, 2 * float(student.sf(abs(mean) / error, freedom))) if error else float(mean == 0)
+            p = min(1.0, 2 * one_sided(abs(mean), error, freedom))
             low, high = mean - half(error, freedom), mean + half(error, freedom)
             pairs.append(
                 {"size": size, "first": one, "second": two, "difference": mean, "low": low, "high": high, "p": p}
             )
-    running = 0.0
-    for place, index in enumerate(np.argsort([row["p"] for row in pairs], kind="stable")):
-        running = max(running, min(1.0, (len(pairs) - place) * pairs[index]["p"]))
-        pairs[index]["corrected"] = running
-    for row in pairs:
+    for row, p in zip(pairs, holm([row["p"] for row in pairs]), strict=True):
+        row["corrected"] = p
         is_better = row["corrected"] < LEVEL and row["low"] > 0
         row["verdict"] = "better" if is_better else "no evidence"
     yield f"curves_{dataset}", rows

@@ -16,7 +16,7 @@ def decide(p: float, low: float, high: float) -> Decision:
     """Return the decision on the difference a - b of two methods: whether a is better or worse than b.
 
     p: p value of a paired test, corrected for the number of comparisons. It is Wilcoxon's signed-rank test, or
-    Student's test where the variance due to seeds and tuning is known. low, high: bounds of the 95% interval of the
+    Student's test if the variance due to seeds and tuning was estimated. low, high: bounds of the 95% interval of the
     difference of the means. Both conditions are needed. The signed-rank test asks whether more queries gain than lose,
     so it can reject although the means differ by nothing. The interval is not corrected for the number of comparisons.
     A nan gives no evidence.

@@ -39,10 +39,9 @@ class Settings(StudySettings):
 def training_jobs(settings: Settings, trainings: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the settings of each job. A job trains one member several times on every fold of a data set.
 
-    The key `choices` has the path of choices.json, and `chosen` its configurations of the member, one list over the
-    folds per tuner. `chosen` is None if the file has no choices on the data set, and empty if the contest did not tune
-    the member.
-    Raises GradrankError for methods that cannot be members.
+    The key `choices` has the path of choices.json. The key `chosen` has one list per tuner, with the configuration that
+    the tuner chose for each fold. None: the file has no choices for the data set. An empty list: it has no choices for
+    the member. Raises GradrankError for methods that cannot be members.
     """
     path, jobs = settings.choices, {}
     for training in trainings:

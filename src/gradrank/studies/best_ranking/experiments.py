@@ -24,8 +24,8 @@ def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any
     `folds` has one dict per fold, with one list of z-scores per key: `vali` and `test` have those of the validation and
     of the test part, and `whole` those of the test part after the training on both labelled parts. `tuners` is the
     number of tuners whose choices were used, `trainings` the number of trainings per fold, and `convention` the name of
-    the primary convention. settings: one of the
-    values that `training_jobs` returns. seed: not used; the settings have the seed of the training.
+    the primary convention. settings: one of the values that `training_jobs` returns. seed: not used; the settings have
+    the seed of the training.
 
     Raises GradrankError if the study names a file of choices that has none on the data set.
     """

@@ -8,14 +8,11 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.statistics import holm
-from gradrank.evaluation.variance import Runs
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Table
 from gradrank.studies.best_ranking.fusions import BEST, METRICS, RECIPES, TRAINED_ON, UNIT, WEIGHTS, Rankings, rank
 from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.learning_curves.curves import difference
+from gradrank.studies.contest.comparisons import Estimates
 
 MEASURE = metric_label(METRICS[0])
 MEANS = [Column(metric, metric_label(metric), ".4f") for metric in METRICS]
@@ -59,27 +56,18 @@ def _recipes(dataset: str, found: Rankings) -> Table:
 
 
 def _comparisons(dataset: str, found: Rankings) -> Table:
-    """Return the differences of the best recipe from the other recipes and from the best member."""
-    best = found.recipes[BEST.name, METRICS[0]]
-    others = {recipe.name: found.recipes[recipe.name, METRICS[0]] for recipe in RECIPES if recipe != BEST}
+    """Return the differences of the other recipes and of the best member from the best recipe."""
     members = {name: runs for (name, _), runs in found.members[BEST.scores].items()}
     top = max(members, key=lambda name: members[name].mean)
-    rows = [_compared(name, best, runs) for name, runs in (others | {f"`{top}`, both parts": members[top]}).items()]
-    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row |= {"corrected": float(p), "verdict": decide(float(p), row["low"], row["high"])}
-    columns = [Column("other"), Column("difference", form="+.4f"), Column("low", "95% interval from", "+.4f")]
+    compared = {recipe.name: found.recipes[recipe.name, METRICS[0]] for recipe in RECIPES}
+    rows = Estimates(compared | {f"`{top}`, both parts": members[top]}).against(BEST.name)
+    columns = [Column("method", "other"), Column("difference", form="+.4f"), Column("low", "95% interval from", "+.4f")]
     columns += [Column("high", "to", "+.4f"), Column("p", form=P), Column("corrected", "p (Holm)", P)]
     note = (
-        f"The recipe minus another recipe, and minus the member with the highest {MEASURE}. This member is picked by "
-        "its test values, which favours it. The interval covers test queries only."
+        f"Another recipe, or the member with the highest {MEASURE}, minus the recipe of the study. This member is "
+        "picked by its test values, which favours it. The interval covers test queries only."
     )
     return Table(f"differences_{dataset}", f"Differences in {MEASURE}", [*columns, Column("verdict")], rows, note)
-
-
-def _compared(name: str, best: Runs, other: Runs) -> dict[str, Any]:
-    gap = difference(best, other)
-    interval = {"low": gap.difference - gap.half_width, "high": gap.difference + gap.half_width}
-    return {"other": name, "difference": gap.difference, **interval, "p": gap.p}
 
 
 def _folds(dataset: str, found: Rankings) -> Table:

@@ -93,10 +93,8 @@ def _files(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> Pag
     """Return the appendix with the digests of the files."""
     contest, methods = Contest(inputs.folder), sorted(entry.method for entry in entries)
     paths = [contest.choices_path]
-    for method in methods:
-        paths += contest.trials_paths(dataset, method)
-    for method in methods:
-        paths += contest.values_paths(dataset, method)
+    for paths_of in (contest.trials_paths, contest.values_paths):
+        paths += [path for method in methods for path in paths_of(dataset, method)]
     divisions = [contest.divisions_path(dataset, method) for method in methods]
     text = (
         "`python tools/check_contest.py` recomputes every number of the tables from the files in git. `git log "
@@ -111,7 +109,7 @@ def _shares(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> Pa
     found = {entry.method: read_divisions(inputs, dataset, entry.method) for entry in entries}
     table = tables.shares(dataset, entries, {name: values for name, values in found.items() if values is not None})
     complete = [row for row in table.rows if row["training"] is not None]
-    text = _shares_in_words("Mean over the methods", [row for row in table.rows if row not in complete])
+    text = _shares_in_words("Mean over the methods", table.rows)
     if complete:
         text = (
             _shares_in_words(f"Mean over the {len(complete)} methods with other divisions of the queries", complete)

@@ -1,4 +1,4 @@
-"""Variances, intervals and corrections of the contest, for the script that does not import gradrank."""
+"""Variances, intervals and corrections of differences, for the scripts that do not import gradrank."""
 
 import math
 from collections.abc import Iterable
@@ -26,15 +26,12 @@ def components(values: np.ndarray, folds: np.ndarray) -> dict:
     seed = means.var(axis=1, ddof=1).mean() / count if seeds > 1 else 0.0
     between = means.mean(axis=(1, 2)).var(ddof=1) if tuners > 1 else 0.0
     query = query_variance(values.mean(axis=(0, 1)), folds)
-    of_seeds = seed / seeds, tuners * count * (seeds - 1)
-    chance = max((between, tuners - 1), of_seeds) if tuners > 1 else of_seeds
-    if tuners > 1:
-        chance = chance[0], tuners - 1
+    freedom = tuners - 1 if tuners > 1 else count * (seeds - 1)
     return {
         "query": query,
         "seed": seed,
         "tuning": max(0.0, between - seed / seeds),
-        "chance": (chance[0] / tuners, chance[1]),
+        "chance": (max(between, seed / seeds) / tuners, freedom),
         "tuners": tuners,
         "mean": float(means.mean()),
     }
