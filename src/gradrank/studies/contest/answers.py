@@ -64,8 +64,11 @@ def not_worse(rows: Sequence[Row]) -> str:
 
 
 def over_methods(what: str, rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    """Return a sentence with the mean, minimum and maximum of a difference, taken over the methods."""
-    gaps = {row["method"]: row[key] for row in rows if row[key] is not None}
+    """Return a sentence with the mean, minimum and maximum of a difference, taken over the methods.
+
+    The result is empty if no method has the difference.
+    """
+    gaps = {row["method"]: row[key] for row in rows if row.get(key) is not None}
     if not gaps:
         return ""
     least, most = min(gaps, key=gaps.__getitem__), max(gaps, key=gaps.__getitem__)
