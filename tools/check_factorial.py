@@ -68,11 +68,16 @@ class Collection:
         """Return the estimates of contrasts, the terms of their variances, and the degrees of freedom of the terms."""
         per_query = weights @ self.per_query
         query = sum(per_query[:, rows].var(axis=1, ddof=1) / len(rows) for rows in self.rows) / len(self.rows) ** 2
-        scorers, losses, repetitions = self.runs.shape
-        chance = self.runs.var(axis=2, ddof=1).mean(axis=1) / repetitions if repetitions > 1 else np.zeros(scorers)
-        squares = (weights**2).reshape(-1, scorers, losses).sum(axis=2)
-        freedoms = np.array([len(self.folds) - len(self.rows), *[losses * (repetitions - 1)] * scorers])
-        return per_query @ self.weights, np.column_stack([query, squares * chance]), freedoms
+        freedoms = np.array([len(self.folds) - len(self.rows), *[self.runs.shape[2] - 1] * len(self.pairs)])
+        variances = np.column_stack([query, *[w**2 * v for w, v in zip(weights.T, self.chance(), strict=True)]])
+        return per_query @ self.weights, variances, freedoms
+
+    def chance(self) -> list[float]:
+        """Return the variance of each cell's mean: the largest of its own, its scorer's mean and its loss's mean."""
+        scorers, losses, n = self.runs.shape
+        own = [[np.var(runs, ddof=1) / n if n > 1 else 0.0 for runs in row] for row in self.runs]
+        of_losses = [sum(column) / scorers for column in zip(*own, strict=True)]
+        return [max(own[i][j], sum(own[i]) / losses, of_losses[j]) for i in range(scorers) for j in range(losses)]
 
     def draws(self, weights: np.ndarray, seed: int) -> np.ndarray:
         rng, per_query = np.random.default_rng(seed), weights @ self.per_query
@@ -80,13 +85,8 @@ class Collection:
         for rows in self.rows:
             counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)
             drawn += counts @ per_query[:, rows].T / len(rows) / len(self.rows)
-        scorers, losses, n = self.runs.shape
-        if n > 1:
-            residuals = math.sqrt(n / (n - 1)) * (self.runs - self.runs.mean(axis=2)[:, :, None]).reshape(scorers, -1)
-            picked = rng.integers(0, losses * n, size=(DRAWS, scorers, losses, n))
-            noise = np.stack([residuals[i][picked[:, i]].mean(axis=2) for i in range(scorers)], axis=1)
-            drawn += noise.reshape(DRAWS, -1) @ weights.T
-        return drawn
+        noise = rng.normal(size=(DRAWS, len(self.pairs))) * np.sqrt(self.chance())
+        return drawn + noise @ weights.T
 
 
 def chosen(trials: pl.DataFrame) -> dict[int, int]:

@@ -2,8 +2,8 @@
 
     python tools/check_learning_curves.py [results/studies/learning_curves]
 
-The script reads the values per query in jobs/ and compares its results with numbers.json. The families of methods are
-read from the table of families. The script prints one line per table, and exits with 1 if a number differs. It needs
+The script reads the values per query in jobs/ and compares its results with numbers.json. The family of each method is
+read from the table of values. The script prints one line per table, and exits with 1 if a number differs. It needs
 NumPy and SciPy.
 """
 
@@ -53,15 +53,17 @@ def half(error: float, freedom: float) -> float:
     return float(student.ppf(0.975, freedom)) * error
 
 
-def tables(dataset: str, curves: Curves, folds: dict[int, np.ndarray], families: Rows) -> Iterator[tuple[str, Rows]]:
+def tables(
+    dataset: str, curves: Curves, folds: dict[int, np.ndarray], family_of: dict[str, str]
+) -> Iterator[tuple[str, Rows]]:
     """Yield the id and the recomputed rows of each table."""
     rows, pairs, means = [], [], {}
     for size, by_method in sorted(curves.items()):
         for name, values in by_method.items():
             mean, error, freedom = summary(values, folds[size])
             means[size, name] = mean
-            row = {"size": size, "method": name, "draws": len(values), "mean": mean, "half": half(error, freedom)}
-            rows.append(row)
+            row = {"size": size, "family": family_of[name], "method": name, "draws": len(values), "mean": mean}
+            rows.append(row | {"half": half(error, freedom)})
         for names in combinations(by_method, 2):
             one, two = sorted(names, key=lambda name: -means[size, name])
             mean, error, freedom = summary(by_method[one] - by_method[two], folds[size])
@@ -77,14 +79,16 @@ def tables(dataset: str, curves: Curves, folds: dict[int, np.ndarray], families:
     yield f"curves_{dataset}", rows
     yield f"pairs_{dataset}", pairs
     better = {(row["size"], row["first"], row["second"]) for row in pairs if row["verdict"] == "better"}
-    yield f"families_{dataset}", winners(curves, means, better, families)
+    yield f"families_{dataset}", winners(curves, means, better, family_of)
 
 
-def winners(curves: Curves, means: dict, better: set, families: Rows) -> Rows:
-    """Return the rows of the families. The best method of a family is taken from `families`, and not recomputed."""
+def winners(curves: Curves, means: dict, better: set, family_of: dict[str, str]) -> Rows:
+    """Return the rows of the families, each with its best method."""
     rows = []
     for size in sorted(curves):
-        own = {row["family"]: row["method"] for row in families if row["size"] == size}
+        own: dict[str, str] = {}
+        for method in sorted(curves[size], key=lambda name: means[size, name]):
+            own[family_of[method]] = method  # the last one is the best
         top = max(own, key=lambda family: means[size, own[family]])
         for family, method in own.items():
             others = [other for other in own.values() if other != method]
@@ -100,8 +104,10 @@ def check(folder: Path) -> int:
     numbers: dict[str, Rows] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
     faults = 0
     for dataset, (curves, folds) in read(folder).items():
-        for table, rows in tables(dataset, curves, folds, numbers[f"families_{dataset}"]):
+        family_of = {row["method"]: row["family"] for row in numbers[f"curves_{dataset}"]}
+        for table, rows in tables(dataset, curves, folds, family_of):
             keys = ("size", "first", "second") if "first" in rows[0] else ("size", "method")
+            keys = ("size", "family") if table.startswith("families_") else keys
             lines = list(differences(numbers[table], rows, keys))
             faults += len(lines)
             print(f"{table}: {len(rows)} rows" + "".join(f"\n  {line}" for line in lines))

@@ -23,7 +23,7 @@ rule tune:
         "../envs/gradrank.yaml"
     params:
         code=lambda wc: contest.stage_code(wc.contest, "tune", wc.method),
-        plan=lambda wc: contest.tune_options(wc.contest, wc.method),
+        plan=lambda wc: contest.tune_options(wc.contest, wc.dataset, wc.method),
         pairs=lambda wc: contest.pairs_option(wc.contest, wc.dataset, [wc.method]),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),

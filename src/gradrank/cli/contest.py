@@ -50,8 +50,11 @@ def tune(
     from gradrank.tuning.selection import choose
     from gradrank.tuning.trials import Plan
     from gradrank.tuning.trials import tune as run
+    from gradrank.tuning.variants import warm_up
 
     modules = _add_variant(model, variant)
+    if variant:
+        warm_up(model)
     plan = Plan(trials, tuner, tuple(name for name in among.split(",") if name))
     table = run(model, data, plan, seed, out, pairs, _code("tune", model, *modules), resolve(convention), fold)
     trained = json.loads(variant)["model"] if variant else model
@@ -170,10 +173,10 @@ def _add_variant(method: str, variant: str | None) -> tuple[str, ...]:
     """Register the variant `method`, if there is one, and return the modules that define variants."""
     if variant is None:
         return ()
-    from gradrank.tuning.variants import VARIANTS, add_variant
+    from gradrank.tuning.variants import add_variant, variant_modules
 
     add_variant(method, variant)
-    return (VARIANTS,)
+    return variant_modules(json.loads(variant))
 
 
 def _code(stage: str, model: str, *further: str) -> str:

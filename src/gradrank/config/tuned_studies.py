@@ -15,7 +15,7 @@ from gradrank.training.model import Model
 from gradrank.training.registry import models
 from gradrank.tuning.choice_values import CHOICE_VALUES
 from gradrank.tuning.spaces import is_tuned, members_parameter
-from gradrank.tuning.variants import VARIANTS, variant_class
+from gradrank.tuning.variants import variant_class, variant_modules
 
 Count = Annotated[int, Field(strict=True, ge=1, le=100)]
 Trials = Annotated[int, Field(strict=True, ge=1, le=10_000)]
@@ -42,8 +42,11 @@ class TunedStudySettings(StudySettings):
         """Return the data sets on which nothing is tuned."""
         return []
 
-    def variant_of(self, method: str) -> dict[str, Any] | None:
-        """Return the registered `model` and the fixed parameters of a method; None for a registered model."""
+    def variant_of(self, method: str, dataset: str | None = None) -> dict[str, Any] | None:
+        """Return the registered `model` and the fixed parameters of a method; None for a registered model.
+
+        dataset: by default, the parameters have the values for data sets without values of their own.
+        """
         return None
 
     def refits_only_choices(self) -> bool:
@@ -61,12 +64,13 @@ class TunedStudySettings(StudySettings):
 
     def further_modules(self, stage: str, method: str) -> tuple[str, ...]:
         """Return the modules that `tune` or `refit` runs for a method of this study in addition to those of a model."""
-        of_variant = () if self.variant_of(method) is None else (VARIANTS,)
+        variant = self.variant_of(method)
+        of_variant = () if variant is None else variant_modules(variant)
         return of_variant + ((CHOICE_VALUES,) if stage == "refit" and self.refits_only_choices() else ())
 
-    def variant_json(self, method: str) -> str | None:
+    def variant_json(self, method: str, dataset: str) -> str | None:
         """Return the variant as JSON, as the commands of the workflow take it; None for a registered model."""
-        variant = self.variant_of(method)
+        variant = self.variant_of(method, dataset)
         return None if variant is None else json.dumps(variant, sort_keys=True)
 
     def trials_of(self, method: str) -> int:

@@ -13,8 +13,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gradrank.base.errors import GradrankError
 from gradrank.base.validation import validate
+from gradrank.data.collection import Collection
 from gradrank.training.model import Model, register, registered
 from gradrank.training.nets.net_params import NeuralParams
 from gradrank.training.nets.neural import TRAINING, NeuralRanker
@@ -22,7 +25,6 @@ from gradrank.training.registry import get_model, models
 from gradrank.training.search_space import Dimension
 from gradrank.tuning.spaces import first_configuration, space_of
 
-VARIANTS = __name__  # part of the code digest of the jobs of variants
 SCORER, LOSS = "scorer", "loss"
 LINEAR = ("learning_rate", "weight_decay")  # the tuned parameters of a scorer without hidden units
 
@@ -59,6 +61,27 @@ def add_variant(name: str, text: str) -> None:
     register(name)(variant_class(name, json.loads(text)))
 
 
+def variant_modules(variant: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the modules that define a variant, in addition to those of its registered model.
+
+    They are part of the code digest of its jobs. variant: as in `variant_class`.
+    """
+    scorer_model = _scorer_model(variant[SCORER]) if SCORER in variant else None
+    return (__name__, *([scorer_model.__module__] if scorer_model else []))
+
+
+def warm_up(name: str) -> None:
+    """Train the variant `name` once on two small queries.
+
+    Without this training, the processor time of the first trial would include the imports of libraries and the loading
+    of compiled code.
+    """
+    cls = get_model(name)
+    features = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    queries = Collection(features, np.array([0, 1, 2, 2, 1, 0], np.int32), np.array([0, 3, 6]), np.arange(2))
+    cls.fit(queries, queries, cls.Params(**first_configuration(cls)), 0, lambda step, **values: None)
+
+
 def _of_scorer(scorer: str) -> tuple[dict[str, Dimension], dict[str, Any]]:
     """Return the search space and the first configuration of a scorer, without the parameters of losses.
 
@@ -66,11 +89,7 @@ def _of_scorer(scorer: str) -> tuple[dict[str, Dimension], dict[str, Any]]:
     of no model has the search space of the training of nets, and its own defaults.
     """
     shared = sorted(NeuralParams.model_fields.keys() - {LOSS, SCORER})
-    if scorer == "net":  # most models have this default, with changes that belong to their losses
-        scorer_model = get_model("softmax")
-    else:
-        of_scorer = (cls for cls in models().values() if _default_scorer(cls) == scorer)
-        scorer_model = next(of_scorer, None)
+    scorer_model = _scorer_model(scorer)
     if scorer_model is None:
         keys = LINEAR if scorer == "linear" else TRAINING
         return {key: TRAINING[key] for key in keys}, {}
@@ -78,6 +97,13 @@ def _of_scorer(scorer: str) -> tuple[dict[str, Dimension], dict[str, Any]]:
     plain = NeuralParams(loss=defaults[LOSS]).model_dump(mode="json")
     space = {key: value for key, value in space_of(scorer_model).items() if key in shared}
     return space, {key: defaults[key] for key in shared if key in defaults and defaults[key] != plain[key]}
+
+
+def _scorer_model(scorer: str) -> type[Model] | None:
+    """Return the model that has the search space of a scorer; None if no model has this default."""
+    if scorer == "net":  # most models have this default, with changes that belong to their losses
+        return get_model("softmax")
+    return next((cls for cls in models().values() if _default_scorer(cls) == scorer), None)
 
 
 def _default_scorer(cls: type[Model]) -> str | None:

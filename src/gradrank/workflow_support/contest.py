@@ -62,11 +62,11 @@ class ContestPlan:
     def _combines_scores(self, form: str, method: str) -> bool:
         return members_parameter(self._classes(form, method)) is not None
 
-    def _variant_option(self, form: str, method: str) -> list[str]:
-        text = self.settings[form].variant_json(method)
+    def _variant_option(self, form: str, dataset: str, method: str) -> list[str]:
+        text = self.settings[form].variant_json(method, dataset)
         return [] if text is None else [f"--variant {shlex.quote(text)}"]
 
-    def tune_options(self, form: str, method: str) -> str:
+    def tune_options(self, form: str, dataset: str, method: str) -> str:
         """Return the options of `gradrank tune`: the number of trials, the methods that are combined, and the variant.
 
         Raises GradrankError if a package that the method needs is not installed.
@@ -76,13 +76,13 @@ class ContestPlan:
         members = self.members(form, method)
         options = [f"--trials {self.settings[form].trials_of(method)}"]
         options += [f"--among {','.join(members)}"] if members else []
-        return " ".join([*options, *self._variant_option(form, method)])
+        return " ".join([*options, *self._variant_option(form, dataset, method)])
 
     def refit_options(self, form: str, dataset: str, method: str) -> str:
         """Return the options of `gradrank refit` for the variant, and for a data set on which nothing is tuned."""
         options = [f"--adopt-from {self.settings[form].datasets[0]}"] if dataset in self.frozen[form] else []
         options += ["--only-choices"] if self.settings[form].refits_only_choices() else []
-        return " ".join([*options, *self._variant_option(form, method)])
+        return " ".join([*options, *self._variant_option(form, dataset, method)])
 
     def trials(self, form: str, dataset: str, method: str) -> list[str]:
         """Return the files of the trials of all tuners of a method, on which its choices for a data set depend."""

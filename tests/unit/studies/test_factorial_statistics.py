@@ -18,17 +18,19 @@ SCORERS, LOSSES = ["linear", "net", "trees"], ["ranknet", "softmax", "lambdarank
 QUERIES, FOLDS = 100, 5
 
 
-def simulated(rng, effects=0.0, chance=0.01, tuning=0.01, queries=QUERIES, tuners=2, seeds=1):
+def simulated(rng, effects=0.0, chance=0.01, tuning=0.01, queries=QUERIES, tuners=2, seeds=1, factors=1.0):
     """Return the cells of one collection.
 
     Queries differ in difficulty, which all cells share, and in what a cell achieves. Each tuner and seed shifts the
     mean of its run. effects: (R, C) true means of the cells. tuning, chance: standard deviations of these shifts.
+    factors: (R, C) factors of both deviations.
     """
     shape = len(SCORERS), len(LOSSES)
     means = np.full(shape, 0.4) + effects
     difficulty = rng.normal(0, 0.3, queries)
     of_cells = rng.normal(0, 0.15, (*shape, 1, 1, queries))
     of_runs = rng.normal(0, tuning, (*shape, tuners, 1, 1)) + rng.normal(0, chance, (*shape, tuners, seeds, 1))
+    of_runs *= np.broadcast_to(factors, shape)[:, :, None, None, None]
     values = means[:, :, None, None, None] + difficulty + of_cells + of_runs
     return Cells(values, np.sort(np.arange(queries) % FOLDS) + 1)
 
@@ -57,7 +59,7 @@ def test_the_effects_add_up_to_the_means():
 
 def test_known_effects_are_recovered():
     rng = np.random.default_rng(1)
-    collections = {name: simulated(rng, INTERACTING, queries=1000) for name in ("a", "b", "c", "d")}
+    collections = {name: simulated(rng, INTERACTING, queries=1000, tuners=5) for name in "abcd"}
     found = analyse(collections, SCORERS, LOSSES)
     for scope in ("a", "mean"):
         of_scorers, of_losses = (by_names(found.scopes[scope], question) for question in ("scorer", "loss"))
@@ -74,11 +76,23 @@ def test_known_effects_are_recovered():
     assert share["deviation"] == pytest.approx(np.sqrt(4 * 0.06**2 / 6), rel=0.2)
 
 
-def test_without_effects_there_is_no_claim_in_95_of_100_simulations():
-    """Each simulation is a whole page with three collections and all its scopes, and counts if it has any claim."""
+UNEQUAL = {
+    "equal": 1.0,
+    "one loss": [1, 1, 1, 5],
+    "one scorer": [[1], [1], [5]],
+    "one scorer and one loss": np.outer([1, 1, 5], [1, 1, 1, 5]),
+}
+
+
+@pytest.mark.parametrize("factors", UNEQUAL.values(), ids=UNEQUAL.keys())
+def test_without_effects_there_is_no_claim_in_95_of_100_simulations(factors):
+    """Each simulation is a whole page with three collections and all its scopes, and counts if it has any claim.
+
+    factors: the runs of some combinations vary more than those of others.
+    """
     rng, pages, count = np.random.default_rng(2), 200, 0
     for _ in range(pages):
-        collections = {name: simulated(rng, chance=0.02, tuning=0.02) for name in "abc"}
+        collections = {name: simulated(rng, chance=0.02, tuning=0.02, factors=factors) for name in "abc"}
         scopes = analyse(collections, SCORERS, LOSSES, draws=2).scopes  # no decision depends on the draws
         rows = [row for scope in scopes.values() for row in scope]
         count += any(row["verdict"] != NO_EVIDENCE for row in rows)

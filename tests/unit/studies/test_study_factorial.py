@@ -132,12 +132,17 @@ def test_settings_take_any_scorer_and_loss_by_name():
     assert narrow.variant_of("narrow-listnet") == (
         {"model": "softmax", "loss": "listnet", "scorer": "net", "hidden": [8], "select_by": "ndcg@10"}
     )
+    small = settings(nets_by_dataset={"mq2007": {"batch_queries": 2}})
+    assert small.variant_of("net-ranknet", "mq2007")["batch_queries"] == 2
+    unchanged = small.variant_of("net-ranknet", "ohsumed") | small.variant_of("trees-ranknet", "mq2007")
+    assert "batch_queries" not in unchanged
     assert narrow.variant_of("trees-ranknet") == {"model": "any_loss_trees", "loss": "ranknet", "rounds": 9}
     for wrong, message in (
         ({"scorers": {"net": {}, "forest": {}}}, "scorer 'forest'"),
         ({"scorers": {"net": {"epoch": 3}, "trees": {}}}, "epoch: unknown key"),
         ({"losses": ["ranknet", "listnett"]}, "unknown loss"),
         ({"losses": ["ranknet", "ranknet"]}, "duplicate name"),
+        ({"nets_by_dataset": {"mq2007": {"batch": 2}}}, "scorer 'net' on mq2007: .*batch: unknown key"),
     ):
         with pytest.raises(GradrankError, match=message):
             settings(**wrong)

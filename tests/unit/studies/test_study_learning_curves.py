@@ -14,7 +14,7 @@ from gradrank.evaluation.metrics import compute
 from gradrank.studies.common.study import Inputs
 from gradrank.studies.common.writing import write_study
 from gradrank.studies.learning_curves.curves import comparisons, curves_of, difference, winners
-from gradrank.studies.learning_curves.experiments import METRIC, UNIT, reduced, run_job
+from gradrank.studies.learning_curves.experiments import METRIC, UNIT, reduced, run_job, with_steps
 from gradrank.studies.learning_curves.page import build
 from gradrank.training.registry import models
 from gradrank.tuning.fold_training import FoldTraining
@@ -72,6 +72,12 @@ def test_a_draw_is_part_of_a_larger_draw_and_the_same_for_every_method(inputs):
     assert set(small[0].qids) < set(large[0].qids) and set(small[1].qids) <= set(large[1].qids)
     assert [part.queries for part in (*small, *large)] == [4, 2, 8, 3]
     assert set(small[0].qids) != set(other[0].qids)
+
+
+def test_nets_take_at_least_twenty_steps_per_epoch():
+    params = models()["ranknet_two_layer"].Params()
+    assert [with_steps(params, queries).batch_queries for queries in (5, 30, 100, 1017, 5000)] == [1, 2, 5, 50, 50]
+    assert with_steps(models()["mart"].Params(), 30) == models()["mart"].Params()
 
 
 def test_the_difference_is_computed_draw_by_draw(curves):

@@ -8,7 +8,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.training.model import registered
 from gradrank.training.registry import get_model, models
 from gradrank.tuning.spaces import configuration, space_of, tuning_modules
-from gradrank.tuning.variants import add_variant, variant_class
+from gradrank.tuning.variants import add_variant, variant_class, variant_modules
 
 
 def draws(cls, count=12):
@@ -45,6 +45,8 @@ def test_every_scorer_and_loss_counts_for_the_digest_of_the_code():
         for loss in ("softmax", "xe_ndcg")
     ]
     assert len({tuning_modules(cell) for cell in cells}) == 4
+    assert "gradrank.models.tabm" in variant_modules({"model": "softmax", "scorer": "tabm"}), "it has the search space"
+    assert len(variant_modules({"model": "softmax", "scorer": "linear"})) == 1
 
 
 def test_a_variant_is_registered_for_the_process_alone():

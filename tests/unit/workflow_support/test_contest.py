@@ -38,8 +38,8 @@ def test_methods_have_budgets_of_their_own():
     methods = ["regression", "ranksvm", "single_feature", "combsum"]
     contest = plan(methods=methods, budgets={"ranksvm": {"tuners": 5}, "regression": {"trials": 3}}, divisions=divided)
     assert [len(contest.trials("contest", "mq2007", name)) for name in methods] == [2, 5, 1, 2]
-    assert contest.tune_options("contest", "regression") == "--trials 3"
-    assert contest.tune_options("contest", "ranksvm") == "--trials 4"
+    assert contest.tune_options("contest", "mq2007", "regression") == "--trials 3"
+    assert contest.tune_options("contest", "mq2007", "ranksvm") == "--trials 4"
     assert contest.choice_arguments("contest") == "regression:2 ranksvm:5 single_feature:1 combsum:2"
     assert contest.divisions("contest") == [f"{FOLDER}/divisions/mq2007/ranksvm.parquet"]
     assert plan(divisions=divided | {"datasets": ["ohsumed"]}).divisions("contest") == [], "nothing is tuned on it"
@@ -53,7 +53,7 @@ def test_a_fusion_waits_for_the_methods_that_combine_nothing(contest):
     assert contest.members("contest", "ranksvm") == []
     assert len(contest.member_values("contest", "mq2007", "combsum")) == 4
     assert contest.member_values("contest", "mq2007", "regression") == []
-    assert contest.tune_options("contest", "combsum").endswith("--among regression,ranksvm")
+    assert contest.tune_options("contest", "mq2007", "combsum").endswith("--among regression,ranksvm")
     assert contest.pair_stamps("contest", "mq2007", ["ranksvm"]) == ["data/pairs/mq2007/pairs.json"]
     assert (
         contest.pair_stamps("contest", "mq2007", ["regression"]) == []
@@ -83,7 +83,7 @@ def test_another_study_is_tuned_in_the_same_way():
     assert study.trials("factorial", "mq2007", "net-softmax")[1] == (
         "results/studies/factorial/trials/mq2007/net-softmax/tuner2.parquet"
     )
-    assert study.tune_options("factorial", "trees-softmax") == (
+    assert study.tune_options("factorial", "mq2007", "trees-softmax") == (
         """--trials 3 --variant '{"loss": "softmax", "model": "any_loss_trees"}'"""
     )
     assert study.refit_options("factorial", "mq2007", "trees-softmax").startswith("--only-choices --variant ")

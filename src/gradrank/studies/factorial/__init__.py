@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, computed_field, field_validator, 
 
 from gradrank.base.errors import GradrankError
 from gradrank.config.tuned_studies import TunedStudySettings
+from gradrank.tuning.variants import variant_class
 
 TITLE = "Losses and scorers: a factorial study"
 PUBLICATION = (
@@ -26,13 +27,14 @@ class Settings(TunedStudySettings):
 
     scorers: the fixed parameters of each scorer. The name is that of a scorer of nets, or `trees`, or any other name if
     the parameters have the key `scorer`. losses: names of losses with one output per document. Every scorer is combined
-    with every loss.
+    with every loss. nets_by_dataset: further fixed parameters of all nets on some data sets.
     """
 
     trials: int = Field(4, strict=True, ge=1, le=10_000)
     seeds: int = Field(2, strict=True, ge=1, le=100)
     scorers: dict[Name, dict[str, Any]] = Field(min_length=2)
     losses: tuple[str, ...] = Field(min_length=2)
+    nets_by_dataset: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     @field_validator("losses")
     @classmethod
@@ -48,10 +50,13 @@ class Settings(TunedStudySettings):
         for loss in self.losses:
             check_loss(loss)
         for scorer in self.scorers:
-            try:
-                self.model_class(cell(scorer, self.losses[0]))
-            except GradrankError as error:
-                raise ValueError(f"scorer {scorer!r}: {error}") from None
+            for dataset in (None, *self.nets_by_dataset):
+                try:
+                    method = cell(scorer, self.losses[0])
+                    variant_class(method, self.variant_of(method, dataset))
+                except GradrankError as error:
+                    where = f"scorer {scorer!r}" + (f" on {dataset}" if dataset else "")
+                    raise ValueError(f"{where}: {error}") from None
         return self
 
     @computed_field
@@ -63,7 +68,7 @@ class Settings(TunedStudySettings):
     def method_names(self) -> list[str]:
         return list(self.methods)
 
-    def variant_of(self, method: str) -> dict[str, Any]:
+    def variant_of(self, method: str, dataset: str | None = None) -> dict[str, Any]:
         """Return the model and the fixed parameters of a combination.
 
         The settings of the loss are its own defaults and are not tuned, so the loss is the same function for all
@@ -73,7 +78,8 @@ class Settings(TunedStudySettings):
         scorer = {"scorer": name} | self.scorers[name]
         if scorer["scorer"] == TREES:
             return {"model": "any_loss_trees", "loss": loss} | self.scorers[name]
-        return {"model": BASE, "loss": loss, "select_by": "ndcg@10"} | scorer
+        of_dataset = self.nets_by_dataset.get(dataset, {}) if dataset else {}
+        return {"model": BASE, "loss": loss, "select_by": "ndcg@10"} | scorer | of_dataset
 
     def refits_only_choices(self) -> bool:
         return True

@@ -1,15 +1,16 @@
 """Estimates of contrasts on one collection, with the variance that is due to queries, seeds and tuning.
 
 The variance of a contrast is a sum of independent terms. The first term is that of the sample of test queries, computed
-from the contrast per query. The others are those of tuners and seeds, one term per scorer: the variance between the
-tuners of a cell, which includes that of the seeds, averaged over the losses of a scorer. With a single tuner, it is the
-variance between seeds. Two tuners per cell estimate a variance poorly, so the cells of a scorer are pooled. p values
-are those of Student's t with the degrees of freedom of Satterthwaite 1946.
+from the contrast per query. The others are those of tuners and seeds, one term per cell: the variance between the
+tuners of a cell, which includes that of the seeds. With a single tuner, it is the variance between seeds.
+
+Two tuners estimate the variance of a cell poorly, and too small an estimate leads to false claims. Therefore, the
+variance of a cell is the largest of three estimates: its own, the mean over the losses of its scorer, and the mean over
+the scorers of its loss. Each term keeps the degrees of freedom of its cell alone. p values are those of Student's t
+with the degrees of freedom of Satterthwaite 1946. The tests are conservative if the runs of all cells vary alike.
 
 Intervals are percentile bootstrap intervals (Efron 1979). A draw resamples the queries within every fold, and adds to
-the mean of each cell the mean of as many residuals as the cell has tuners. The residuals are the deviations of the
-tuners from the mean of their cell, of all cells of the scorer, times sqrt(T / (T - 1)) (Davison & Hinkley 1997, section
-2.2.2): without this factor, the residuals of two tuners have half the variance of a tuner.
+the mean of each cell a normal deviate with the variance of this cell that is due to tuners and seeds.
 """
 
 from dataclasses import dataclass
@@ -60,19 +61,19 @@ class Cells:
         by_run = self.values @ self.weights
         return by_run.mean(axis=3) if by_run.shape[2] > 1 else by_run[:, :, 0]
 
-    @property
+    @cached_property
     def run_variances(self) -> np.ndarray:
-        """(R,) variances of a cell's mean that are due to tuners and seeds, averaged over the losses of a scorer."""
+        """(R, C) variances of the means of the cells that are due to tuners and seeds; 0 with a single run per cell."""
         repetitions = self.runs.shape[2]
         if repetitions < 2:
-            return np.zeros(len(self.runs))
-        return self.runs.var(axis=2, ddof=1).mean(axis=1) / repetitions
+            return np.zeros(self.runs.shape[:2])
+        own = self.runs.var(axis=2, ddof=1) / repetitions
+        return np.maximum(own, np.maximum(own.mean(axis=1, keepdims=True), own.mean(axis=0)))
 
     @property
     def run_freedom(self) -> int:
         """Degrees of freedom of each element of `run_variances`."""
-        _, losses, repetitions = self.runs.shape
-        return losses * (repetitions - 1)
+        return self.runs.shape[2] - 1
 
 
 class Terms(NamedTuple):
@@ -118,10 +119,8 @@ def estimate(cells: Cells, weights: np.ndarray) -> Terms:
     rows_of_folds = fold_queries(cells.folds)
     parts = [per_query[:, rows].var(axis=1, ddof=1) / len(rows) for rows in rows_of_folds]
     of_queries = np.sum(parts, axis=0) / len(rows_of_folds) ** 2
-    scorers, losses = cells.means.shape
-    squares = (weights**2).reshape(-1, scorers, losses).sum(axis=2)
-    freedoms = np.r_[len(cells.folds) - len(rows_of_folds), np.full(scorers, cells.run_freedom)]
-    variances = np.column_stack([of_queries, squares * cells.run_variances])
+    freedoms = np.r_[len(cells.folds) - len(rows_of_folds), np.full(cells.means.size, cells.run_freedom)]
+    variances = np.column_stack([of_queries, weights**2 * cells.run_variances.ravel()])
     return Terms(per_query @ cells.weights, variances, freedoms)
 
 
@@ -133,14 +132,8 @@ def draw(cells: Cells, weights: np.ndarray, seed: int, draws: int) -> np.ndarray
     for rows in rows_of_folds:
         counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=draws)
         drawn += counts @ per_query[:, rows].T / (len(rows) * len(rows_of_folds))
-    scorers, losses, repetitions = cells.runs.shape
-    if repetitions < 2:
-        return drawn
-    deviations = cells.runs - cells.runs.mean(axis=2, keepdims=True)
-    residuals = np.sqrt(repetitions / (repetitions - 1)) * deviations.reshape(scorers, -1)
-    picked = rng.integers(0, residuals.shape[1], size=(draws, scorers, losses, repetitions))
-    noise = residuals[np.arange(scorers)[:, None, None], picked].mean(axis=3)
-    return drawn + noise.reshape(draws, -1) @ weights.T
+    noise = rng.normal(size=(draws, cells.means.size)) * np.sqrt(cells.run_variances.ravel())
+    return drawn + noise @ weights.T
 
 
 def intervals(drawn: np.ndarray) -> np.ndarray:

@@ -3,6 +3,8 @@
 The first n queries of one random order of the training queries are a draw. The order depends only on the fold and the
 number of the draw. All methods therefore have the same draws, and a smaller draw is part of a larger one. The
 validation part is reduced to a third of the training queries, which is the ratio of the folds of LETOR.
+
+Nets that are trained on few queries get smaller batches. Otherwise, they would take one or two steps per epoch.
 """
 
 import time
@@ -19,6 +21,7 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
 from gradrank.training.fit import fit
+from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 from gradrank.training.test_part_guard import guard_test_part
@@ -26,6 +29,7 @@ from gradrank.training.test_part_guard import guard_test_part
 METRIC = "ndcg@10"
 UNIT = 10_000  # the file of a job has values in ten-thousandths, so that it is small
 VALIDATION_SHARE = 3  # training queries per validation query
+STEPS = 20  # per epoch at least; on MQ2007 as with the default of 50 queries per batch
 
 
 def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any]:
@@ -62,13 +66,22 @@ def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any
             started = time.process_time()
             with guard_test_part([stored.part_file(part) for part in parts["test"]], cls.name):
                 training_seed = job_seed(settings["seed"], stored.name, f"{settings['method']}/draw{draw}", number)
-                fitted = fit(cls, *own, params, training_seed, lambda step, **values: None)
+                fitted = fit(cls, *own, with_steps(params, own[0].queries), training_seed, lambda step, **values: None)
             seconds.append(time.process_time() - started)
             scores = fitted.score(test.features, test.offsets)
             found = compute([METRIC], scores, judged.labels, judged.offsets, convention, ids=judged.docids)[METRIC]
             values.append([None if np.isnan(value) else round(float(value) * UNIT) for value in found])
         folds.append({"qids": judged.ids.tolist(), "values": values})
     return about | {"folds": folds, "training_queries": counts, "seconds": round(float(np.mean(seconds)), 3)}
+
+
+def with_steps(params: ModelParams, queries: int) -> ModelParams:
+    """Return `params` with at most a twentieth of the training queries per batch; unchanged for models without batches.
+
+    queries: number of training queries.
+    """
+    batch = getattr(params, "batch_queries", None)
+    return params if batch is None else params.model_copy(update={"batch_queries": min(batch, -(-queries // STEPS))})
 
 
 def reduced(train: Collection, vali: Collection, size: int, seed: int) -> tuple[Collection, Collection]:

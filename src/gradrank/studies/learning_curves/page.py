@@ -23,12 +23,20 @@ def build(inputs: Inputs) -> list[PageSection]:
 
 
 def _section(dataset: str, curves: Curves, families: Mapping[str, Iterable[str]]) -> PageSection:
+    family_of = {name: family for family, names in families.items() for name in names}
     rows = [
-        {"size": size, "method": name, "draws": runs.tuners, "mean": runs.mean, "half": runs.half_width}
+        {
+            "size": size,
+            "family": family_of[name],
+            "method": name,
+            "draws": runs.tuners,
+            "mean": runs.mean,
+            "half": runs.half_width,
+        }
         for size, by_method in curves.items()
         for name, runs in by_method.items()
     ]
-    columns = [SIZE, Column("method"), Column("draws", form="d"), Column("mean", MEASURE, ".4f")]
+    columns = [SIZE, Column("family"), Column("method"), Column("draws", form="d"), Column("mean", MEASURE, ".4f")]
     columns += [Column("half", "half 95% interval", ".4f")]
     note = "The interval covers test queries, and draws of training queries with their seeds."
     table = Table(f"curves_{dataset}", f"{MEASURE} by number of training queries", columns, rows, note)
