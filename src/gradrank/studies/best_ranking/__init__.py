@@ -55,7 +55,7 @@ def training_jobs(settings: Settings, trainings: Iterable[dict[str, Any]]) -> di
 def _chosen(path: Path, dataset: str, method: str) -> list[list[dict[str, Any]]] | None:
     """Return the configurations that the tuners of a contest chose for a method, one list over the folds per tuner."""
     entries = {key: entry for key, entry in _read(path).items() if key.startswith(f"{dataset}/")}
-    if not all("configuration" in entry.get("tuner1", {}) for entry in entries.values()) or not entries:
+    if not entries:
         return None
     prefix = f"{dataset}/{method}/fold"
     folds = {int(key.removeprefix(prefix)): entry for key, entry in entries.items() if key.startswith(prefix)}
