@@ -39,6 +39,7 @@ def means(numbers, dataset):
     return {method: rows[method] for method in SETTINGS["methods"]}
 
 
+@needs_parts
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_every_method_s_choices_on_the_page_are_the_frozen_ones(numbers, choices, dataset):
     shown = {(row["method"], row["fold"], row["tuner"]): row for row in numbers[f"chosen_{dataset}"]}
