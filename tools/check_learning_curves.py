@@ -20,6 +20,7 @@ from difference_statistics import fold_means, holm, one_sided, query_variance, s
 from table_differences import Rows, differences
 
 LEVEL, UNIT = 0.05, 10_000
+KEYS = {"curves": ("size", "method"), "pairs": ("size", "first", "second"), "families": ("size", "family")}
 
 Curves = dict[int, dict[str, np.ndarray]]  # (draws, q) values by number of training queries and method
 
@@ -106,9 +107,7 @@ def check(folder: Path) -> int:
     for dataset, (curves, folds) in read(folder).items():
         family_of = {row["method"]: row["family"] for row in numbers[f"curves_{dataset}"]}
         for table, rows in tables(dataset, curves, folds, family_of):
-            keys = ("size", "first", "second") if "first" in rows[0] else ("size", "method")
-            keys = ("size", "family") if table.startswith("families_") else keys
-            lines = list(differences(numbers[table], rows, keys))
+            lines = list(differences(numbers[table], rows, KEYS[table.partition("_")[0]]))
             faults += len(lines)
             print(f"{table}: {len(rows)} rows" + "".join(f"\n  {line}" for line in lines))
     return faults
