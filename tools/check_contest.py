@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from scipy.stats import t as student
 
 from contest_choices import choice, wrong_choices
 from difference_statistics import (
     chance_terms,
     components,
+    detectable,
     fold_means,
     half_width,
     holm,
@@ -38,7 +38,7 @@ from table_differences import differences
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")
 ROLES = ("default", "trial", "timed", "one")
 MARGINS = (0.005, 0.01)
-LEVEL, POWER = 0.05, 0.8
+LEVEL = 0.05
 AGREEMENT_DRAWS = 2000
 
 Numbers = dict[str, list[dict]]
@@ -129,8 +129,7 @@ class Pairs:
             for row, p in zip(rows, holm([row[source] for row in rows]), strict=True):
                 row[column] = p
         for row in rows:
-            critical = student.isf(LEVEL / 2 / len(rows), row["freedom"]) + student.ppf(POWER, row["freedom"])
-            row["detectable"] = row["error"] * float(critical)
+            row["detectable"] = detectable(row["error"], row["freedom"], len(rows))
             row["freedom"] = row["freedom"] if math.isfinite(row["freedom"]) else None
             significant = row["corrected"] < LEVEL
             better, worse = significant and row["low"] > 0, significant and row["high"] < 0

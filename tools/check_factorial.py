@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 from scipy.stats import t as student
 
+from difference_statistics import detectable
 from table_differences import Rows, differences
 
 METRIC, JUDGED = "ndcg@10", "vali_ndcg@10"
-LEVEL, POWER, DRAWS = 0.05, 0.8, 2000
+LEVEL, DRAWS = 0.05, 2000
 BUDGETS = (1.0, 10.0, 100.0)
 QUESTIONS = ("scorer", "loss", "interaction")
 
@@ -186,8 +187,7 @@ def decide(rows: Rows, scopes: int) -> None:
     for row in rows:
         sign = "better" if row["difference"] > 0 else "worse"
         row["verdict"] = sign if row["corrected"] < LEVEL else "no evidence"
-        critical = student.isf(LEVEL / 2 / len(rows) / scopes, row["freedom"]) + student.ppf(POWER, row["freedom"])
-        row["detectable"] = row["error"] * float(critical)
+        row["detectable"] = detectable(row["error"], row["freedom"], len(rows) * scopes)
 
 
 def tables(collections: dict[str, Collection]) -> Iterator[tuple[str, Rows]]:

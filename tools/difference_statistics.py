@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import nctdtr
 from scipy.stats import t as student
 
 
@@ -89,3 +91,11 @@ def holm(p: list[float]) -> list[float]:
 
 def one_sided(distance: float, error: float, freedom: float) -> float:
     return float(distance <= 0) if error == 0 else float(student.sf(distance / error, freedom))
+
+
+def detectable(error: float, freedom: float, comparisons: int) -> float:
+    """Return the true difference that is significant with a probability of 80%, at the level .05 / comparisons."""
+    critical = float(student.isf(0.05 / 2 / comparisons, freedom))
+    if math.isinf(freedom):
+        return error * (critical + float(student.ppf(0.8, freedom)))
+    return error * float(brentq(lambda shift: nctdtr(freedom, shift, critical) - 0.2, 0, 100 * critical))

@@ -282,8 +282,8 @@ def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
 
 
 def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
-    """Yield (key, name) for each data set in the list `datasets` and, for a contest, in the list `frozen`."""
-    for key in ("datasets", "frozen"):
+    """Yield (key, name) for each data set in the lists and mappings of a section that have names of data sets."""
+    for key in ("datasets", "frozen", "nets_by_dataset"):
         for name in getattr(listed, key, ()):
             yield key, name
 

@@ -142,7 +142,7 @@ def test_settings_take_any_scorer_and_loss_by_name():
         ({"scorers": {"net": {"epoch": 3}, "trees": {}}}, "epoch: unknown key"),
         ({"losses": ["ranknet", "listnett"]}, "unknown loss"),
         ({"losses": ["ranknet", "ranknet"]}, "duplicate name"),
-        ({"nets_by_dataset": {"mq2008": {"batch_queries": 2}}}, "mq2008 not in `datasets`"),
+        ({"nets_by_dataset": {"mq207": {"batch_queries": 2}}}, r"nets_by_dataset: unknown data set 'mq207' \(did you"),
         ({"nets_by_dataset": {"mq2007": {"batch": 2}}}, "scorer 'net' on mq2007: .*batch: unknown key"),
     ):
         with pytest.raises(GradrankError, match=message):

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.evaluation.fold_weights import once_per_query
-from gradrank.evaluation.significance.power import POWER
+from gradrank.evaluation.significance.power import errors_needed
 from gradrank.evaluation.statistics import LEVEL, complete_values
 
 DRAWS = 4000
@@ -64,8 +64,6 @@ def candidates(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: 
     differences matter. freedom: degrees of freedom of this matrix, or infinity if it is known. seed: seed of the DRAWS
     draws.
     """
-    from scipy.special import stdtrit
-
     errors = _errors(covariance)
     order, largest = _elimination(means, errors)
     draw = np.random.default_rng(seed)
@@ -79,7 +77,7 @@ def candidates(means: np.ndarray, covariance: np.ndarray, freedom: float, seed: 
         p[order[i]] = (1 + np.sum(drawn >= largest[i])) / (1 + DRAWS)
     p[order] = np.maximum.accumulate(p[order])
     best = int(np.argmax(means))
-    detectable = (np.quantile(drawn, 1 - LEVEL) + stdtrit(freedom, POWER)) * errors[:, best]
+    detectable = errors_needed(np.quantile(drawn, 1 - LEVEL), freedom) * errors[:, best]
     detectable[best] = np.nan
     return [Candidate(float(own), float(difference)) for own, difference in zip(p, detectable, strict=True)]
 

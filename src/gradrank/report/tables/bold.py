@@ -6,12 +6,18 @@ from gradrank.base.numbers import is_missing
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.tables.table import Row
 
-BOLD = (
-    f"Bold: the methods that may be the best. With {1 - LEVEL:.0%} confidence, every method with the highest expected "
-    "value is among them (model confidence set, Hansen et al. 2011, over test queries). A value can be bold although a "
-    "higher one is not, because smaller differences can be detected between methods that rank alike. Nothing is bold "
-    "if every method may be the best."
-)
+
+def bold_rule(varying: str, where: str = "") -> str:
+    """Return the sentences that explain bold values. varying: what the test takes into account. where: the columns."""
+    return (
+        f"Bold{where}: the methods that may be the best. The best method is among them with {1 - LEVEL:.0%} confidence "
+        f"(model confidence set, Hansen et al. 2011, over {varying}). A bold value can be lower than a plain one: "
+        "between two methods that rank very differently, only a larger difference can be detected. Nothing is bold if "
+        "every method may be the best."
+    )
+
+
+BOLD = bold_rule("test queries")
 
 
 def may_be_best(rows: Mapping[str, Row]) -> set[str]:

@@ -49,8 +49,6 @@ class Settings(TunedStudySettings):
 
         for loss in self.losses:
             check_loss(loss)
-        if unknown := sorted(self.nets_by_dataset.keys() - set(self.datasets)):
-            raise ValueError(f"nets_by_dataset: {', '.join(unknown)} not in `datasets`. Fix: correct the name")
         for scorer in self.scorers:
             for dataset in (None, *self.nets_by_dataset):
                 try:
