@@ -98,4 +98,4 @@ def detectable(error: float, freedom: float, comparisons: int) -> float:
     critical = float(student.isf(0.05 / 2 / comparisons, freedom))
     if math.isinf(freedom):
         return error * (critical + float(student.ppf(0.8, freedom)))
-    return error * float(brentq(lambda shift: nctdtr(freedom, shift, critical) - 0.2, 0, 100 * critical))
+    return error * float(brentq(lambda shift: nctdtr(freedom, shift, critical) - 0.2, critical, 2 * critical))
