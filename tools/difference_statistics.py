@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import nctdtr
+from scipy.special import nctdtrinc
 from scipy.stats import t as student
 
 
@@ -98,4 +97,4 @@ def detectable(error: float, freedom: float, comparisons: int) -> float:
     critical = float(student.isf(0.05 / 2 / comparisons, freedom))
     if math.isinf(freedom):
         return error * (critical + float(student.ppf(0.8, freedom)))
-    return error * float(brentq(lambda shift: nctdtr(freedom, shift, critical) - 0.2, critical, 2 * critical))
+    return error * float(nctdtrinc(freedom, 0.2, critical))

@@ -87,8 +87,9 @@ def tiny(halves, means):
     pairs = []
     for (a, b), half in halves.items():
         gap = means[a] - means[b]
-        p = float(2 * norm.sf(abs(gap) / half * 1.96))
-        pairs.append({"first": a, "second": b, "difference": gap, "low": gap - half, "high": gap + half, "p": p})
+        error = half / norm.isf(0.025)
+        row = {"first": a, "second": b, "difference": gap, "low": gap - half, "high": gap + half, "error": error}
+        pairs.append(row | {"p": float(2 * norm.sf(abs(gap) / error)), "freedom": None})
     return {"results_tiny": [{"method": name} | values | {"ndcg@10": mean} for name, mean in means.items()]} | {
         "pairs_tiny": pairs
     }

@@ -30,7 +30,7 @@ from gradrank.report.plots.intervals import intervals
 from gradrank.report.plots.strips import stacked
 from gradrank.report.standings import Standing, Standings, families
 from gradrank.report.tables.baseline import detectable_sentence, difference_text
-from gradrank.report.tables.bold import BOLD, in_bold
+from gradrank.report.tables.bold import bold_rule, in_bold
 from gradrank.report.tables.dataset_values import DatasetValues, published_rows
 from gradrank.report.tables.published_runs import band_rows
 from gradrank.report.tables.table import Row
@@ -42,7 +42,8 @@ PICTURE = "docs/contest.svg"
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 CONTEST = (
-    f"± is half the 95% interval over queries, seeds and tuning. In the column NDCG@10, {BOLD[0].lower()}{BOLD[1:]} "
+    "± is half the 95% interval over queries, seeds and tuning. "
+    f"{bold_rule('queries, seeds and tuning', f' in the column {metric_label(JUDGED)}')} "
     f"To compare a method with `{BASELINE}`, use the interval of their difference. ▲: better, ▼: worse than "
     f"`{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
 )
@@ -104,7 +105,7 @@ def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
 def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, Candidate]:
     """Return the result of `best_methods` for each method of the contest.
 
-    The standard errors of the differences are half the widths of their 95% intervals, divided by 1.96.
+    The standard errors of the differences cover queries, seeds and tuning.
     """
     pairs = numbers[f"pairs_{dataset}"]
     means = {row["method"]: row[JUDGED] for row in numbers[f"results_{dataset}"]}
@@ -112,7 +113,7 @@ def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
     errors = np.zeros((len(methods), len(methods)))
     for pair in pairs:
         i, j = methods.index(pair["first"]), methods.index(pair["second"])
-        errors[i, j] = errors[j, i] = (pair["high"] - pair["low"]) / 2 / 1.96
+        errors[i, j] = errors[j, i] = pair["error"]
     found = candidates(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
     return dict(zip(methods, found, strict=True))
 
@@ -128,6 +129,7 @@ def contest_differences(numbers: Mapping[str, Sequence[Mapping[str, Any]]], data
         model, sign = (pair["second"], -1) if pair["first"] == BASELINE else (pair["first"], 1)
         low, high = sorted((sign * pair["low"], sign * pair["high"]))
         row = {"model": model, "difference": sign * pair["difference"], "low": low, "high": high}
+        row |= {"detectable": detectable_difference(pair["error"], (pair["freedom"] or math.inf) + 1, len(pairs))}
         rows.append(row | {"decision": decide(float(p), low, high)})
     return rows
 
@@ -169,10 +171,7 @@ def picture(ranked: Standings) -> str:
 def contest_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return the sentences below the table of the contest. The last ones say what could have been detected."""
     best = [{"metric": JUDGED, "detectable": own.detectable} for own in contest_best(numbers, dataset).values()]
-    rows = contest_differences(numbers, dataset)
-    for row in rows:
-        error = (row["high"] - row["low"]) / 2 / 1.96
-        row |= {"metric": JUDGED, "detectable": detectable_difference(error, math.inf, len(rows))}
+    rows = [row | {"metric": JUDGED} for row in contest_differences(numbers, dataset)]
     return " ".join([CONTEST, *detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])])
 
 

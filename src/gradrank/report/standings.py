@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gradrank.base.numbers import is_missing, number
 from gradrank.evaluation.literature.model_families import OTHERS, by_family
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import ReportedDataset
 from gradrank.report.tables.bold import is_worse
 from gradrank.report.tables.numbers import descending
@@ -95,7 +96,9 @@ class Standings:
             return f"`{first}` has the highest mean, which is not tested, because values per query are missing"
         level = [row.model for row in self.rows if not row.is_worse]
         if len(level) == 1:
-            return f"`{first}` is significantly better than {'every other method' if others[1:] else f'`{others[0]}`'}"
+            if others[1:]:
+                return f"`{first}` is the best method with {1 - LEVEL:.0%} confidence"
+            return f"`{first}` is significantly better than `{others[0]}`"
         if len(level) == len(self.rows):
             return "every method may be the best" if others[1:] else f"`{first}` and `{others[0]}` may both be the best"
         if len(level) <= MOST_BEST:

@@ -63,8 +63,8 @@ FUSED = {"f": "fusion"}
         ),
         (
             made({"f": 0.5, "ranksvm": 0.4, "c": 0.3}, {"ranksvm", "c"}, {"f"}, FUSED),
-            "Only `f` is significantly better than `ranksvm`, and no single method is; `f` is significantly better "
-            "than every other method.",
+            "Only `f` is significantly better than `ranksvm`, and no single method is; `f` is the best method "
+            "with 95% confidence.",
         ),
         (
             made({"f": 0.5, "a": 0.45, "ranksvm": 0.4, "c": 0.3}, {"c"}, (), FUSED),
