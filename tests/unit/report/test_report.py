@@ -183,6 +183,7 @@ def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
         printed = render(root / "results", root / "report.html", "letor4", only=only)
         ids = {attributes.get("id") for _, attributes in Document((root / "report.html").read_text()).tags}
         assert {name for name in ids if re.fullmatch("(data|study)-[a-z0-9_]+", name or "")} == shown
+        assert ("overview-title" in ids) == (only != ([], ["mine"])), "a study alone has its own page first"
         assert ("synthetic_net: " in printed) == (only is None) and str(root / "report.html") in printed
 
 

@@ -14,7 +14,9 @@ from gradrank.report.tables.numbers import descending
 
 
 def pages(contents: Contents) -> list[Page]:
-    """Return a list with one page."""
+    """Return a list with one page, or [] in the report of a study, which has no data set of its own."""
+    if not contents.datasets and not contents.unfinished:
+        return []
     costs = [cost for dataset in contents.run_here for cost in dataset.costs.values()]
     results = [_results(dataset) for dataset in contents.datasets]
     body = render_page(
