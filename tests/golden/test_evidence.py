@@ -7,7 +7,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 LINK = re.compile(r"\((\.\./results/[^)#]+)#([^)]+)\)")
-NUMBER = re.compile(r"\d*\.\d+|\d+(?=%)|\d+ of \d+")
+NUMBER = re.compile(r"\d*\.\d+|\d+(?=%)|\d+ of \d+|\d+,\d{3}")
 STATEMENTS = re.findall(r"^- (.+?)(?=^- |^#|\Z)", (DOCS / "evidence.md").read_text(), re.MULTILINE | re.DOTALL)
 
 

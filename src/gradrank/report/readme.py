@@ -44,8 +44,8 @@ METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 CONTEST = (
     "± is half the 95% interval over queries, seeds and tuning. "
     f"{bold_rule('queries, seeds and tuning', f' in the column {metric_label(JUDGED)}')} "
-    f"To compare a method with `{BASELINE}`, use the interval of their difference. ▲: better, ▼: worse than "
-    f"`{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
+    f"To compare a method with `{BASELINE}`, use the 95% interval of their difference, which has no correction. "
+    f"▲: better, ▼: worse than `{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
 )
 PUBLISHED = (
     "**Published numbers.** Ours are those of the run with one setting for all folds "
