@@ -1,5 +1,6 @@
 """The committed contest shows the frozen choices, and its claims follow from its numbers."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,12 @@ def test_every_method_s_choices_on_the_page_are_the_frozen_ones(numbers, choices
             row = shown.pop((method, int(fold.removeprefix("fold")), int(tuner.removeprefix("tuner"))))
             assert row["trial"] == frozen[tuner]["trial"]
     assert not shown
+
+
+def test_the_picture_by_year_shows_the_values_of_the_contest(numbers):
+    drawn = (ROOT / "docs/timeline.svg").read_text()
+    shown = {float(value) for value in re.findall(r'aria-label="\d{4}: (\S+) ±', drawn)}
+    assert len(shown) > 10 and shown <= {round(row["ndcg@10"], 4) for row in numbers["results_mq2007"]}
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

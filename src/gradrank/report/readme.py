@@ -105,7 +105,7 @@ def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
 def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, Candidate]:
     """Return the result of `best_methods` for each method of the contest.
 
-    The standard errors of the differences cover queries, seeds and tuning.
+    The standard errors of the pairs cover queries, seeds and tuning.
     """
     pairs = numbers[f"pairs_{dataset}"]
     means = {row["method"]: row[JUDGED] for row in numbers[f"results_{dataset}"]}
