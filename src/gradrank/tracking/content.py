@@ -61,7 +61,10 @@ class Result:
         if SEED not in values.columns:
             values = values.with_columns(pl.lit(seed).alias(SEED) for seed in self.seeds[:1])
         # The values of queries that the convention leaves out are null. Polars' mean skips them.
-        means = values.drop("convention", "qid", QUERY, strict=False).group_by(SEED, "split", "fold").mean()
+        by_fold = values.drop("convention", "qid", QUERY, strict=False).group_by(
+            SEED, "split", "fold", maintain_order=True
+        )
+        means = by_fold.mean()
         self.means = means.sort(SEED, "split", "fold")
         trained = sorted((spec[SEED], fold.number) for fold, spec in zip(self.folds, self.specs, strict=True))
         if not trained or trained != self.means.select(SEED, "fold").unique().sort(SEED, "fold").rows():
@@ -121,8 +124,8 @@ class Result:
         """Yield the values for `metrics`, one group after the other."""
         import polars as pl
 
-        by_seed = self.means.group_by(SEED, "split").mean().drop("fold", SEED)
-        for row in by_seed.group_by("split").mean().iter_rows(named=True):
+        by_seed = self.means.group_by(SEED, "split", maintain_order=True).mean().drop("fold", SEED)
+        for row in by_seed.group_by("split", maintain_order=True).mean().iter_rows(named=True):
             yield row.pop("split"), row, 0, None
         if len(self.seeds) > 1:
             deviations = by_seed.filter(split="test").drop("split").std()

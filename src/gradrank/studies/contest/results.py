@@ -155,8 +155,8 @@ def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | No
     if dataset not in datasets or method not in divisions["methods"]:
         return None
     table = pl.read_parquet(Contest(inputs.folder).divisions_path(dataset, method)).drop_nans(HEADLINE)
-    groups = table.group_by("division", "group").agg(pl.col(HEADLINE).cast(pl.Float64).mean())
-    return groups.group_by("division").agg(pl.col(HEADLINE).mean())[HEADLINE].to_numpy()
+    groups = table.group_by("division", "group", maintain_order=True).agg(pl.col(HEADLINE).cast(pl.Float64).mean())
+    return groups.group_by("division", maintain_order=True).agg(pl.col(HEADLINE).mean())[HEADLINE].to_numpy()
 
 
 def configuration_in_words(chosen: Choice) -> str:
