@@ -1,7 +1,6 @@
 """The claims of the page, and the missing ones, in words that follow from the numbers by fixed rules."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from gradrank.base.numbers import number
 from gradrank.evaluation.statistics import LEVEL
@@ -11,8 +10,8 @@ RULE = (
     "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the "
     "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p "
     f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
-    f"the probability that this page has any false claim is at most {LEVEL:.0%}, for methods trained on these training "
-    "parts. The intervals are for single contrasts, and those of claimed differences are on average too far from 0. No "
+    f"the probability that this page has any false claim is at most about {LEVEL:.0%}, for methods trained on these "
+    "training parts. The intervals are for single contrasts, and those of claimed differences are on average too far from 0. No "
     "evidence of a difference does not show that two means are equal."
 )
 
@@ -35,27 +34,20 @@ def claims(scope: str, rows: Rows, collections: Sequence[str]) -> list[str]:
 
 
 def _of_pairs(where: str, what: str, averaged: str, rows: Rows) -> str:
+    """Return the claimed differences, one group per better scorer or loss, in the order of their number."""
     claimed = sorted((row for row in rows if row["verdict"] != NO_EVIDENCE), key=lambda row: -abs(row["difference"]))
     if not claimed:
         return f"{where}, no difference between {what} may be claimed. {_open(rows)}"
-    parts = [f"{better(row)} ({_interval(row)})" for row in claimed]
+    groups: dict[str, list[str]] = {}
+    for row in claimed:
+        better, worse = (row["first"], row["second"]) if row["difference"] > 0 else (row["second"], row["first"])
+        groups.setdefault(better, []).append(f"`{worse}` ({number(abs(row['difference']), '+.4f')})")
+    largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
+    parts = [f"`{better}` is better than {', '.join(worse)}" for better, worse in largest_first]
     rest = [row for row in rows if row["verdict"] == NO_EVIDENCE]
     opening = f"{where}, these differences between {what}, averaged over {averaged}, may be claimed"
-    sentence = f"{opening}: {'; '.join(parts)}."
+    sentence = f"{opening}: {'; '.join(parts)}. The table has their intervals."
     return f"{sentence} {_open(rest)}" if rest else sentence
-
-
-def better(row: Mapping[str, Any]) -> str:
-    """Return `a is better than b` for a contrast of two scorers or losses."""
-    first, second = (row["first"], row["second"]) if row["difference"] > 0 else (row["second"], row["first"])
-    return f"`{first}` is better than `{second}`"
-
-
-def _interval(row: Mapping[str, Any]) -> str:
-    sign = 1 if row["difference"] > 0 else -1
-    low, high = sorted((sign * row["low"], sign * row["high"]))
-    values = (number(value, "+.4f") for value in (abs(row["difference"]), low, high))
-    return "{}, 95% interval {} to {}".format(*values)
 
 
 def _open(rows: Rows) -> str:

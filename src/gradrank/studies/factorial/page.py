@@ -30,7 +30,8 @@ def build(inputs: Inputs) -> list[PageSection]:
     entries = {dataset: _entries(inputs, dataset, scorers, losses) for dataset in inputs.datasets}
     collections = {dataset: cells_of(own, scorers, losses) for dataset, own in entries.items()}
     analysis = analyse(collections, scorers, losses)
-    sections = [_claims(scope, analysis, inputs) for scope in (MEAN, BEYOND) if scope in analysis.scopes]
+    sections = [PageSection("questions", "The questions, and what counts as a claim", [RULE])]
+    sections += [_claims(scope, analysis, inputs) for scope in (MEAN, BEYOND) if scope in analysis.scopes]
     for dataset, own in entries.items():
         sections += [
             _means(inputs, dataset, collections[dataset], analysis, scorers, losses),
@@ -62,9 +63,9 @@ def _claims(scope: str, analysis: Analysis, inputs: Inputs) -> PageSection:
     rows = analysis.scopes[scope]
     titles = {MEAN: "All collections: what may be claimed", BEYOND: "Other collections: what may be claimed"}
     content = [tables.tested(scope, question, rows) for question in QUESTIONS]
-    paragraphs = [RULE, *claims(scope, rows, inputs.datasets)]
+    paragraphs = claims(scope, rows, inputs.datasets)
     if scope == BEYOND:
-        paragraphs.insert(1, "DerSimonian and Laird's variance between collections, and Hartung and Knapp's interval.")
+        paragraphs.insert(0, "DerSimonian and Laird's variance between collections, and Hartung and Knapp's interval.")
     return PageSection(f"claims_{scope}", titles.get(scope, f"{scope}: what may be claimed"), paragraphs, content)
 
 
