@@ -11,8 +11,8 @@ RULE = (
     "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p "
     f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
     f"the probability that this page has any false claim is at most about {LEVEL:.0%}, for methods trained on these "
-    "training parts. The intervals are for single contrasts, and those of claimed differences are on average too far from 0. No "
-    "evidence of a difference does not show that two means are equal."
+    "training parts. The intervals are for single contrasts, and those of claimed differences are on average too far "
+    "from 0. No evidence of a difference does not show that two means are equal."
 )
 
 
