@@ -34,7 +34,7 @@ def claims(scope: str, rows: Rows, collections: Sequence[str]) -> list[str]:
 
 
 def _of_pairs(where: str, what: str, averaged: str, rows: Rows) -> str:
-    """Return the claimed differences, one group per better scorer or loss, in the order of their number."""
+    """Return the claimed differences in words, grouped by the better scorer or loss. The largest group comes first."""
     claimed = sorted((row for row in rows if row["verdict"] != NO_EVIDENCE), key=lambda row: -abs(row["difference"]))
     if not claimed:
         return f"{where}, no difference between {what} may be claimed. {_open(rows)}"

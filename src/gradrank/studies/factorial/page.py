@@ -19,6 +19,10 @@ from gradrank.studies.factorial.heat_map import heat_map
 from gradrank.studies.factorial.scopes import BEYOND, MEAN, Analysis, analyse
 from gradrank.studies.factorial.tables import MEASURE
 
+POOLED = (
+    "The variance between collections is estimated by the method of DerSimonian and Laird, and the interval of the mean "
+    "is that of Hartung and Knapp."
+)
 HASH = 16  # hexadecimal digits of the digests in the tables
 
 Entries = Mapping[tuple[str, str], ContestEntry]
@@ -63,9 +67,8 @@ def _claims(scope: str, analysis: Analysis, inputs: Inputs) -> PageSection:
     rows = analysis.scopes[scope]
     titles = {MEAN: "All collections: what may be claimed", BEYOND: "Other collections: what may be claimed"}
     content = [tables.tested(scope, question, rows) for question in QUESTIONS]
-    paragraphs = claims(scope, rows, inputs.datasets)
-    if scope == BEYOND:
-        paragraphs.insert(0, "DerSimonian and Laird's variance between collections, and Hartung and Knapp's interval.")
+    paragraphs = [POOLED] if scope == BEYOND else []
+    paragraphs += claims(scope, rows, inputs.datasets)
     return PageSection(f"claims_{scope}", titles.get(scope, f"{scope}: what may be claimed"), paragraphs, content)
 
 
