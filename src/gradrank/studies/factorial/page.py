@@ -20,8 +20,8 @@ from gradrank.studies.factorial.scopes import BEYOND, MEAN, Analysis, analyse
 from gradrank.studies.factorial.tables import MEASURE
 
 POOLED = (
-    "The variance between collections is estimated by the method of DerSimonian and Laird, and the interval of the mean "
-    "is that of Hartung and Knapp."
+    "The variance between collections is estimated by the method of DerSimonian and Laird, and the interval of the "
+    "mean is that of Hartung and Knapp."
 )
 HASH = 16  # hexadecimal digits of the digests in the tables
 
