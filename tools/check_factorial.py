@@ -258,9 +258,10 @@ def pareto(own: Collection) -> Rows:
     for pair, mean in zip(own.pairs, own.means, strict=True):
         seconds = [value for table in own.trials[pair] for value in table["seconds"]]
         rows.append({"scorer": pair[0], "loss": pair[1], "value": mean, "seconds": sum(seconds) / len(seconds)})
-    for row in rows:
-        faster = [other for other in rows if other is not row and other["seconds"] <= row["seconds"]]
-        row["front"] = "yes" if all(other["value"] < row["value"] for other in faster) else ""
+    values, seconds = (np.round([row[name] for row in rows], 9) for name in ("value", "seconds"))
+    for row, value, second in zip(rows, values, seconds, strict=True):
+        better = (values >= value) & (seconds <= second) & ((values > value) | (seconds < second))
+        row["front"] = "" if better.any() else "yes"
     return rows
 
 

@@ -177,6 +177,12 @@ def test_the_pareto_front():
         assert (name in front(values)) == all(values[other][0] < value for other in faster)
 
 
+def test_the_last_bits_of_a_mean_decide_nothing():
+    """0.1 + 0.2 and 0.3 are one value; names with equal values and seconds are all on the front."""
+    values = {"b": (0.3, 1.0), "a": (0.1 + 0.2, 1.0), "slower": (0.1 + 0.2, 2.0), "worse": (0.25, 0.7 + 0.3)}
+    assert front(values) == ["a", "b"]
+
+
 def test_what_seconds_buy():
     table = pl.DataFrame(
         {"fold": [1, 1, 1, 2, 2, 2], "trial": [0, 1, 2] * 2, "seconds": [1.0, 2.0, 3.0] * 2}

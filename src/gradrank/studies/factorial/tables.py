@@ -63,7 +63,8 @@ def pareto(dataset: str, rows: Rows) -> Table:
     columns += [Column("value", MEASURE, ".4f"), Column("front", "on the front")]
     note = (
         "Processor time of a training on one fold with the scores of the validation part, mean over all trials. On the "
-        "front: no other combination is as fast and has an equal or higher mean. This is a description without a test."
+        "front: no other combination is at least as fast, has at least the same mean, and is better in one of the two. "
+        "This is a description without a test."
     )
     return Table(f"pareto_{dataset}", f"Test {MEASURE} against processor time", columns, rows, note)
 
