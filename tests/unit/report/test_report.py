@@ -187,6 +187,23 @@ def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
         assert ("synthetic_net: " in printed) == (only is None) and str(root / "report.html") in printed
 
 
+def test_a_study_explains_verdicts_only_if_it_has_them(root):
+    for form, explained in (("verdict", True), ("", False)):
+        table = {"id": "values", "title": "Values", "columns": [{"key": "a", "title": "a", "form": form}], "rows": []}
+        section = {
+            "id": "first",
+            "title": "First",
+            "paragraphs": [],
+            "content": [table | {"note": "", "kind": "table"}],
+        }
+        about = {"name": "mine", "title": "mine", "publication": "", "models": [], "sections": [section]}
+        write_json(root / "results/studies/mine/page.json", about)
+        render(root / "results", root / "study.html", "letor4", only=([], ["mine"]))
+        text = (root / "study.html").read_text()
+        page = text[text.index('id="study-mine-title"') : text.index('id="study-mine-values"')]
+        assert ('<ul class="verdicts">' in page) == explained
+
+
 def test_stale_summary_is_marked(root):
     path = root / "results" / "mq2007" / "summary.json"
     path.write_text(path.read_text().replace("0.", "0.1", 1))

@@ -11,6 +11,7 @@ from gradrank.evaluation.variance import Runs, query_term
 from gradrank.studies.factorial.compute import best_within, front
 from gradrank.studies.factorial.contrasts import contrasts, deviations, matrix
 from gradrank.studies.factorial.effects import DRAWS, Cells, Terms, draw, estimate, intervals
+from gradrank.studies.factorial.front_plot import front_plot
 from gradrank.studies.factorial.pooling import mean_of, random_effects
 from gradrank.studies.factorial.scopes import NO_EVIDENCE, analyse
 
@@ -181,6 +182,14 @@ def test_the_last_bits_of_a_mean_decide_nothing():
     """0.1 + 0.2 and 0.3 are one value; names with equal values and seconds are all on the front."""
     values = {"b": (0.3, 1.0), "a": (0.1 + 0.2, 1.0), "slower": (0.1 + 0.2, 2.0), "worse": (0.25, 0.7 + 0.3)}
     assert front(values) == ["a", "b"]
+
+
+def test_the_plot_has_a_dot_for_every_combination_and_names_the_front():
+    values = {("linear", "softmax"): (0.3, 0.2), ("net", "softmax"): (0.4, 1.5), ("net", "ranknet"): (0.35, 30.0)}
+    drawing = front_plot(values, front(values), "NDCG@10", "")
+    assert drawing.count("<circle") == 3
+    assert [name for name in values if " with ".join(name) in drawing] == front(values)
+    assert all(f">{tick}</text>" in drawing for tick in ("0.5", "1", "2", "5", "10", "20"))
 
 
 def test_what_seconds_buy():

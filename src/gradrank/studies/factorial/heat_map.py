@@ -32,7 +32,7 @@ def heat_map(scorers: Sequence[str], losses: Sequence[str], means: np.ndarray, a
         for j in range(len(columns)):
             share = 0.0 if high == low else (float(table[i, j]) - low) / (high - low)
             parts.append(_cell(j, i, share, float(table[i, j])))
-    return svg.drawing(parts, LEFT + len(columns) * WIDTH, TOP + len(rows) * HEIGHT, alt, "chart")
+    return svg.drawing(parts, LEFT + len(columns) * WIDTH, TOP + len(rows) * HEIGHT + 8, alt, "chart")
 
 
 def _cell(column: int, row: int, share: float, value: float) -> Markup:
@@ -46,5 +46,5 @@ def _cell(column: int, row: int, share: float, value: float) -> Markup:
         class_="part s1",
         fill_opacity=f"{0.05 + 0.55 * share:.2f}",
     )
-    text = svg.element("text", number(value), x=x + WIDTH / 2, y=y + HEIGHT / 2 + 4, class_="tick middle")
+    text = svg.element("text", number(value), x=x + WIDTH / 2, y=y + HEIGHT / 2 + 4, class_="tick value middle")
     return Markup("").join([shape, text])

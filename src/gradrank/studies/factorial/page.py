@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
-from gradrank.report.plots.chart import Series, line_chart
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest.results import ContestEntry, read_entries
 from gradrank.studies.factorial import cell, tables
@@ -15,6 +15,7 @@ from gradrank.studies.factorial.claims import RULE, claims, shares_in_words
 from gradrank.studies.factorial.compute import budget_rows, front, seconds_per_training
 from gradrank.studies.factorial.contrasts import QUESTIONS
 from gradrank.studies.factorial.effects import Cells
+from gradrank.studies.factorial.front_plot import front_plot
 from gradrank.studies.factorial.heat_map import heat_map
 from gradrank.studies.factorial.scopes import BEYOND, MEAN, Analysis, analyse
 from gradrank.studies.factorial.tables import MEASURE
@@ -77,9 +78,9 @@ def _means(
 ) -> PageSection:
     """Return the section with the heat map, the main effects and their spread."""
     settings, table = inputs.settings, tables.cells(dataset, analysis.cells[dataset])
-    alt = f"{dataset}: {MEASURE} by scorer and loss. " + "; ".join(
-        f"{row['first']} {row['second']} {number(row['value'])}" for row in analysis.cells[dataset]
-    )
+    ordered = sorted(analysis.cells[dataset], key=itemgetter("value"))
+    ends = [f"{number(row['value'])} ({row['first']} with {row['second']})" for row in (ordered[0], ordered[-1])]
+    alt = f"{dataset}: {MEASURE} by scorer and loss, from {' to '.join(ends)}. A darker cell has a higher mean."
     drawing = heat_map(scorers, losses, cells.means, alt)
     figure = Figure(f"heat_map_{dataset}", f"{MEASURE} by scorer and loss", drawing, alt, table)
     tuners, seeds = cells.values.shape[2:4]
@@ -106,11 +107,10 @@ def _compute(
     on_front = front(values)
     table = tables.pareto(dataset, tables.pareto_rows(values, on_front))
     named = [f"{scorer} with {loss} ({number(values[scorer, loss][1], '.2f')} s)" for scorer, loss in on_front]
-    alt = f"{dataset}: {MEASURE} against seconds per training on the Pareto front: {'; '.join(named)}"
-    series = [
-        Series("front", [values[name][1] for name in on_front], [values[name][0] for name in on_front], points=True)
-    ]
-    drawing = line_chart(series, "processor seconds per training", MEASURE, alt, log_x=True)
+    alt = (
+        f"{dataset}: {MEASURE} against processor seconds per training, one dot per combination. The line is the front."
+    )
+    drawing = front_plot(values, on_front, MEASURE, alt)
     figure = Figure(f"pareto_{dataset}_figure", "The Pareto front", drawing, alt, table)
     budgets = budget_rows({names: entry.trials for names, entry in entries.items()})
     text = f"On the Pareto front of value and processor time, fastest first: {'; '.join(named)}."

@@ -53,7 +53,11 @@ def tested(scope: str, question: str, rows: Rows) -> Table:
     columns += [Column("error", "standard error", ".4f"), Column("p", form=P), Column("corrected", "p (corrected)", P)]
     columns += [Column("verdict"), Column("detectable", form=".4f")]
     own = [row for row in rows if row["question"] == question]
-    note = "Corrected by Holm for all contrasts of the scope, and by Bonferroni for the scopes of the page."
+    note = (
+        "Corrected by Holm for all contrasts of the scope, and by Bonferroni for the scopes of the page. "
+        "The p values allow for the few tuners that estimate the variance of tuning. The bootstrap intervals do not, "
+        "so an interval without 0 can have a large p value."
+    )
     return Table(f"{question}_{scope}", TITLES[question], columns, own, note)
 
 
