@@ -12,7 +12,8 @@ RULE = (
     f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
     f"the probability that this page has any false claim is at most about {LEVEL:.0%}, for methods trained on these "
     "training parts. The intervals are for single contrasts, and those of claimed differences are on average too far "
-    "from 0. No evidence of a difference does not show that two means are equal."
+    "from 0. The p values allow for the few tuners that estimate the variance of tuning. The intervals do not, so an "
+    "interval without 0 can have a large p value. No evidence of a difference does not show that two means are equal."
 )
 
 

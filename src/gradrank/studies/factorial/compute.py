@@ -26,20 +26,17 @@ def seconds_per_training(trials: "Sequence[pl.DataFrame]") -> float:
 def front(values: Mapping[Name, tuple[float, float]]) -> list[Name]:
     """Return the names on the Pareto front, fastest first.
 
-    values: for each name, its value and its seconds. A name is on the front if no other name is as fast or faster,
-    has the same or a higher value, and differs in one of the two. Values and seconds are compared to nine decimals,
-    so that the last bits of a mean decide nothing.
+    values: for each name, its value and its seconds. A name is on the front if no other name is at least as fast, has
+    at least the same value, and is better in one of the two. Values and seconds are compared to nine decimals, so that
+    the last bits of a mean decide nothing.
     """
     rounded = {name: (round(value, 9), round(seconds, 9)) for name, (value, seconds) in values.items()}
-
-    def dominated(value: float, seconds: float) -> bool:
-        return any(
-            other >= value and others_seconds <= seconds and (other, others_seconds) != (value, seconds)
-            for other, others_seconds in rounded.values()
-        )
-
-    found = [name for name, own in rounded.items() if not dominated(*own)]
-    return sorted(found, key=lambda name: (rounded[name][1], name))
+    found: list[Name] = []
+    for name in sorted(rounded, key=lambda name: (rounded[name][1], -rounded[name][0], name)):
+        last = rounded[found[-1]] if found else None
+        if last is None or rounded[name][0] > last[0] or rounded[name] == last:
+            found.append(name)
+    return found
 
 
 def best_within(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:

@@ -7,10 +7,7 @@ from markupsafe import Markup
 
 from gradrank.base.numbers import number
 from gradrank.report.plots import svg
-from gradrank.report.plots.frame import Frame
-
-WIDTH, KEY_LINE = 460, 16  # width of the drawing, height of one line of the key
-FRAME = Frame(left=46, right=450, top=22, bottom=240)
+from gradrank.report.plots.chart import FRAME, KEY_LINE, WIDTH
 
 
 def front_plot(

@@ -8,7 +8,8 @@ from markupsafe import Markup
 from gradrank.base.numbers import number
 from gradrank.report.plots import svg
 
-LEFT, TOP, WIDTH, HEIGHT = 110, 24, 74, 26  # width of the names, height of the headings, size of a cell
+LEFT, TOP, BOTTOM = 110, 24, 8  # width of the names, height of the headings, margin below the cells
+WIDTH, HEIGHT = 74, 26  # size of a cell
 
 
 def heat_map(scorers: Sequence[str], losses: Sequence[str], means: np.ndarray, alt: str) -> Markup:
@@ -32,7 +33,7 @@ def heat_map(scorers: Sequence[str], losses: Sequence[str], means: np.ndarray, a
         for j in range(len(columns)):
             share = 0.0 if high == low else (float(table[i, j]) - low) / (high - low)
             parts.append(_cell(j, i, share, float(table[i, j])))
-    return svg.drawing(parts, LEFT + len(columns) * WIDTH, TOP + len(rows) * HEIGHT + 8, alt, "chart")
+    return svg.drawing(parts, LEFT + len(columns) * WIDTH, TOP + len(rows) * HEIGHT + BOTTOM, alt, "chart")
 
 
 def _cell(column: int, row: int, share: float, value: float) -> Markup:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gradrank.evaluation.metrics import metric_label
 from gradrank.report.tables.numbers import P
 from gradrank.report.tables.table import Column, Table
@@ -53,11 +51,7 @@ def tested(scope: str, question: str, rows: Rows) -> Table:
     columns += [Column("error", "standard error", ".4f"), Column("p", form=P), Column("corrected", "p (corrected)", P)]
     columns += [Column("verdict"), Column("detectable", form=".4f")]
     own = [row for row in rows if row["question"] == question]
-    note = (
-        "Corrected by Holm for all contrasts of the scope, and by Bonferroni for the scopes of the page. "
-        "The p values allow for the few tuners that estimate the variance of tuning. The bootstrap intervals do not, "
-        "so an interval without 0 can have a large p value."
-    )
+    note = "Corrected by Holm for all contrasts of the scope, and by Bonferroni for the scopes of the page."
     return Table(f"{question}_{scope}", TITLES[question], columns, own, note)
 
 
@@ -92,12 +86,7 @@ def pareto_rows(values: Mapping[tuple[str, str], tuple[float, float]], on_front:
     """Return the rows of `pareto`. values: mean and seconds of each combination. on_front: those on the front."""
     ordered = sorted(values, key=lambda name: (values[name][1], name))
     return [
-        {
-            "scorer": scorer,
-            "loss": loss,
-            "seconds": values[scorer, loss][1],
-            "value": float(np.float64(values[scorer, loss][0])),
-        }
+        {"scorer": scorer, "loss": loss, "seconds": values[scorer, loss][1], "value": values[scorer, loss][0]}
         | {"front": "yes" if (scorer, loss) in on_front else ""}
         for scorer, loss in ordered
     ]
