@@ -13,7 +13,9 @@ RULE = (
     f"the probability that this page has any false claim is at most about {LEVEL:.0%}, for methods trained on these "
     "training parts. The intervals are for single contrasts, and those of claimed differences are on average too far "
     "from 0. The p values allow for the few tuners that estimate the variance of tuning. The intervals do not, so an "
-    "interval without 0 can have a large p value. No evidence of a difference does not show that two means are equal."
+    "interval without 0 can have a large p value. No evidence of a difference does not show that two means are equal. "
+    "The column `detectable` has the true difference that would have been found with a probability of 80%. If it is "
+    "above 1, no possible difference would have been found so often."
 )
 
 
