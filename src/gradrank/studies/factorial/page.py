@@ -66,7 +66,7 @@ def cells_of(entries: Entries, scorers: Sequence[str], losses: Sequence[str]) ->
 
 def _claims(scope: str, analysis: Analysis, inputs: Inputs) -> PageSection:
     rows = analysis.scopes[scope]
-    titles = {MEAN: "All collections: what may be claimed", BEYOND: "Other collections: what may be claimed"}
+    titles = {MEAN: "Mean over the collections: what may be claimed", BEYOND: "Other collections: what may be claimed"}
     content = [tables.tested(scope, question, rows) for question in QUESTIONS]
     paragraphs = [POOLED] if scope == BEYOND else []
     paragraphs += claims(scope, rows, inputs.datasets)

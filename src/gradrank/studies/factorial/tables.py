@@ -35,13 +35,9 @@ def effects(dataset: str, rows: Rows) -> Table:
 
 def shares(dataset: str, rows: Rows) -> Table:
     """Return the table of the standard deviations of the effects."""
-    columns = [Column("question", "of"), Column("deviation", "sd of the true effects", ".4f")]
+    columns = [Column("question", "of"), Column("deviation", "sd of the effects", ".4f")]
     columns += [Column("range", "range of the estimates", ".4f")]
-    note = (
-        "The variance that queries, seeds and tuning add to the estimated effects is subtracted. It is the cautious "
-        "estimate of the tests, so the standard deviations are on average too small, and 0 does not show that there is "
-        "no effect."
-    )
+    note = "Estimated, and at least 0. The range is not corrected for noise."
     return Table(f"shares_{dataset}", "How much scorers, losses and their interaction differ", columns, rows, note)
 
 
