@@ -6,23 +6,19 @@ from gradrank.base.numbers import number
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.studies.factorial.scopes import BEYOND, MEAN, NO_EVIDENCE, Rows
 
-RULE = (
+RULES = [
     "Questions stated before the results: which scorers differ in the mean over losses, which losses differ in the "
     "mean over scorers, and which combinations are better or worse than the sum of both effects? A claim needs a p "
     f"value below {LEVEL:g} after Holm's correction for all contrasts of a scope and Bonferroni's for the scopes, so "
     f"the probability that this page has any false claim is about {LEVEL:.0%} or less, for methods trained on these "
-    "training parts, unless the results of one combination vary far more than those of all others. The intervals are "
-    "for single contrasts. Differences are claimed because their estimates are large, so these estimates and their "
-    "intervals are on average too far from 0. The intervals treat the variance of tuning as known. The p values do "
-    "not, so an interval without 0 can have a large p value. No evidence of a difference does not show that two means "
-    "are equal. The column `detectable` has the true difference that would have been found with a probability of 80%. "
-    "A value above 1 means that no possible difference would have reached this probability."
-)
-
-NOISE = (
-    "The variance that queries, seeds and tuning add is subtracted. It is the cautious estimate of the tests, so the "
-    "standard deviations are on average too small, and 0 does not show that there is no effect."
-)
+    "training parts, unless the results of one combination vary far more than those of all others.",
+    "The intervals are for single contrasts. Differences are claimed because their estimates are large, so these "
+    "estimates and their intervals are on average too far from 0. The intervals treat the variance of tuning as known. "
+    "The p values do not, so an interval without 0 can have a large p value.",
+    "No evidence of a difference does not show that two means are equal. The column `detectable` has the true "
+    "difference that would have been found with a probability of 80%. A value above 1 means that no possible "
+    "difference would have reached this probability.",
+]
 
 
 def scope_in_words(scope: str, collections: Sequence[str]) -> str:
@@ -84,10 +80,3 @@ def _of_interactions(where: str, rows: Rows) -> str:
         f"{where}, {len(claimed)} of {len(rows)} combinations differ from the sum of the effects of scorer and loss: "
         f"{'; '.join(parts)}. For these combinations, the averages over losses or scorers do not tell the whole."
     )
-
-
-def shares_in_words(dataset: str, rows: Rows) -> str:
-    """Return the sentences that compare the standard deviations of the effects. They describe, and claim nothing."""
-    values = {row["question"]: row["deviation"] for row in rows}
-    parts = [f"{name} {number(values[name])}" for name in ("scorer", "loss", "interaction")]
-    return f"{dataset}: estimated standard deviation of the effects in NDCG@10: {', '.join(parts)}. {NOISE}"

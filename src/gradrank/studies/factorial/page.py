@@ -11,7 +11,7 @@ from gradrank.base.numbers import number
 from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.contest.results import ContestEntry, read_entries
 from gradrank.studies.factorial import cell, tables
-from gradrank.studies.factorial.claims import RULE, claims, shares_in_words
+from gradrank.studies.factorial.claims import RULES, claims
 from gradrank.studies.factorial.compute import budget_rows, front, seconds_per_training
 from gradrank.studies.factorial.contrasts import QUESTIONS
 from gradrank.studies.factorial.effects import Cells
@@ -35,7 +35,7 @@ def build(inputs: Inputs) -> list[PageSection]:
     entries = {dataset: _entries(inputs, dataset, scorers, losses) for dataset in inputs.datasets}
     collections = {dataset: cells_of(own, scorers, losses) for dataset, own in entries.items()}
     analysis = analyse(collections, scorers, losses)
-    sections = [PageSection("questions", "The questions, and what counts as a claim", [RULE])]
+    sections = [PageSection("questions", "The questions, and what counts as a claim", RULES)]
     sections += [_claims(scope, analysis, inputs) for scope in (MEAN, BEYOND) if scope in analysis.scopes]
     for dataset, own in entries.items():
         sections += [
@@ -91,8 +91,7 @@ def _means(
     )
     content = [figure, table, tables.effects(dataset, analysis.effects[dataset])]
     content += [tables.shares(dataset, analysis.shares[dataset])]
-    paragraphs = [text, shares_in_words(dataset, analysis.shares[dataset])]
-    return PageSection(f"means_{dataset}", f"{dataset}: every combination", paragraphs, content)
+    return PageSection(f"means_{dataset}", f"{dataset}: every combination", [text], content)
 
 
 def _compute(

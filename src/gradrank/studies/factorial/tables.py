@@ -37,7 +37,11 @@ def shares(dataset: str, rows: Rows) -> Table:
     """Return the table of the standard deviations of the effects."""
     columns = [Column("question", "of"), Column("deviation", "sd of the effects", ".4f")]
     columns += [Column("range", "range of the estimates", ".4f")]
-    note = "Estimated, and at least 0. The range is not corrected for noise."
+    note = (
+        "The variance that queries, seeds and tuning add is subtracted from that of the estimates. It is the cautious "
+        "estimate of the tests, so the standard deviations are on average too small, and 0 does not show that there is "
+        "no effect. The range is not corrected."
+    )
     return Table(f"shares_{dataset}", "How much scorers, losses and their interaction differ", columns, rows, note)
 
 
