@@ -150,6 +150,23 @@ def test_the_held_out_scores_of_a_query_do_not_know_its_labels():
     assert (first[:, ~even] != second[:, ~even]).all()
 
 
+def test_queries_without_an_order_count_in_the_validation_measures_only():
+    """The validation value of learned weights is comparable with that of equal weights."""
+    told = []
+    scores, labels, offsets = planted(5, np.array([1.0, 0.5]), 0.5, (10,) * 8)
+    empty = np.repeat(np.arange(8) % 4 == 1, 10)
+    labels = np.where(empty, 0, labels).astype(np.int32)
+    whole = Collection(scores, labels, offsets, np.arange(8))
+    part = whole.select_queries(np.arange(8) % 4 != 1)
+    first, second = (
+        learned_weights(each, [1.0, 0.01], 3, lambda step, **values: told.append(values)) for each in (whole, part)
+    )
+    np.testing.assert_array_equal(first, second)
+    for in_all, in_part in zip(told[:2], told[2:], strict=True):
+        assert in_all["vali_loss"] == in_part["vali_loss"]
+        assert in_all["vali_map"] == pytest.approx(in_part["vali_map"] * 6 / 8)
+
+
 def test_too_few_queries_with_an_order_leave_the_weights_equal():
     scores, offsets = drawn()
     assert (fitted("fusion", scores, np.r_[np.arange(10), np.zeros(20)], offsets).weights == 1).all()

@@ -259,7 +259,6 @@ class LearnedFusion(Fusion[LearnedFusionParams]):
         from gradrank.models.fusion.stacking import learned_weights
         from gradrank.training.training_queries import have_two_grades
 
-        ordered = have_two_grades(vali)
-        if ordered.sum() < 2:
+        if have_two_grades(vali).sum() < 2:
             return super().weigh(vali, params, callback)
-        return learned_weights(vali.select_queries(ordered), params.l2, params.parts, callback)
+        return learned_weights(vali, params.l2, params.parts, callback)

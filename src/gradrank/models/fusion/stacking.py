@@ -14,6 +14,7 @@ from gradrank.training.model import Callback
 from gradrank.training.selection import measure
 from gradrank.training.solvers.linear import l2_path
 from gradrank.training.solvers.matrix_vector import times
+from gradrank.training.training_queries import have_two_grades
 
 
 def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, callback: Callback) -> np.ndarray:
@@ -22,17 +23,20 @@ def learned_weights(held_out: Collection, grid: Sequence[float], parts: int, cal
     The best l2 is the value with the smallest cross-entropy in a cross-validation over the queries. It is not selected
     by a ranking measure, because on a few hundred queries, differences in the measure are mostly due to chance. The
     callback is called once per value of l2, from the largest to the smallest, with the measures of the cross-validated
-    scores.
+    scores over all queries.
 
-    held_out: at least two queries that no member was trained on, each with documents of different grades. Its features
-    are (n, m). grid: the values of l2. parts: number of parts of the cross-validation.
+    held_out: queries that no member was trained on, at least two of them with documents of different grades. The
+    weights are learned from these, because there is nothing to order in the others. Its features are (n, m). grid: the
+    values of l2. parts: number of parts of the cross-validation.
     """
-    strengths = sorted(grid, reverse=True)
-    scores = cross_validated_scores(held_out, strengths, min(parts, held_out.queries))
-    costs = [softmax(row, held_out.labels, held_out.offsets)[0] for row in scores]
+    strengths, ordered = sorted(grid, reverse=True), have_two_grades(held_out)
+    learned_on, scores = held_out.select_queries(ordered), np.zeros((len(grid), held_out.rows))
+    found = cross_validated_scores(learned_on, strengths, min(parts, learned_on.queries))
+    costs = [softmax(row, learned_on.labels, learned_on.offsets)[0] for row in found]
+    scores[:, ordered[held_out.query_of_row]] = found  # no score changes the measures of the other queries
     for step, (l2, cost, row) in enumerate(zip(strengths, costs, scores, strict=True), start=1):
         _report(callback, step, held_out, l2, cost, row)
-    return _path(held_out, strengths[: np.argmin(costs) + 1])[-1]
+    return _path(learned_on, strengths[: np.argmin(costs) + 1])[-1]
 
 
 def cross_validated_scores(held_out: Collection, strengths: Sequence[float], parts: int) -> np.ndarray:
