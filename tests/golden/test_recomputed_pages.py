@@ -19,4 +19,4 @@ def test_every_number_is_recomputed(name):
 
 
 def test_the_pages_with_values_in_git_have_a_script():
-    assert {"contest", "factorial", "learning_curves"} <= set(COMMITTED)
+    assert {"best_ranking", "contest", "factorial", "learning_curves"} <= set(COMMITTED)
