@@ -62,7 +62,7 @@ def tables(dataset: str, numbers: dict[str, Rows]) -> dict[str, Rows]:
     ]
     top = max(members, key=lambda name: mean_of_folds(members[name], folds))
     others = {name: recipes[name, METRICS[0]] for name in names if name != BEST}
-    others[f"`{top}`, both parts"] = members[top]
+    others[f"{top}, both parts"] = members[top]
     gaps = [difference(name, own - recipes[BEST, METRICS[0]], folds) for name, own in others.items()]
     for row, p in zip(gaps, holm([row["p"] for row in gaps]), strict=True):
         shown = "better" if row["low"] > 0 else "worse" if row["high"] < 0 else ""

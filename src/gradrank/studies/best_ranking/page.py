@@ -60,7 +60,7 @@ def _comparisons(dataset: str, found: Rankings) -> Table:
     members = {name: runs for (name, _), runs in found.members[BEST.scores].items()}
     top = max(members, key=lambda name: members[name].mean)
     compared = {recipe.name: found.recipes[recipe.name, METRICS[0]] for recipe in RECIPES}
-    rows = Estimates(compared | {f"`{top}`, both parts": members[top]}).against(BEST.name)
+    rows = Estimates(compared | {f"{top}, both parts": members[top]}).against(BEST.name)
     columns = [Column("method", "other"), Column("difference", form="+.4f"), Column("low", "95% interval from", "+.4f")]
     columns += [Column("high", "to", "+.4f"), Column("p", form=P), Column("corrected", "p (Holm)", P)]
     note = (
