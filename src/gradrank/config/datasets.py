@@ -53,7 +53,8 @@ class DataSetParams(SettingsSection):
     """The settings of any data set."""
 
     models: Models | None = None  # methods that are trained on the data set; default: `run.models`
-    # number of seeds of the randomised methods, which are the first seed and the next numbers; default: `run.seeds`
+    # number of seeds of the randomised methods, which are the first seed and the next numbers; default: `run.seeds`.
+    # Variants that only studies train have `run.seeds`
     seeds: int | None = Field(None, ge=1, le=100)
     # primary convention; default: that of the data set's entry in the catalogue, or else `evaluation.convention`
     convention: str | None = None

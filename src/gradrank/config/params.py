@@ -97,9 +97,13 @@ class RunSettings(SettingsSection):
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models
         if listed == "all":
-            of_studies = {name for study in self.studies.values() for name in self.variants(study.variants)}
+            of_studies = self._study_variants()
             return sorted(name for name in self.models if name not in of_studies and self._is_installed(name))
         return self.variants(listed)
+
+    def _study_variants(self) -> set[str]:
+        """Return the methods that are defined in the `variants` of a study."""
+        return {name for study in self.studies.values() for name in self.variants(study.variants)}
 
     def _is_installed(self, name: str) -> bool:
         """Return whether the packages of a method and of its members are installed."""
@@ -186,17 +190,24 @@ class RunSettings(SettingsSection):
         """The seed that every model is trained with. Its results are in fold<k>/ itself."""
         return self.run.seeds[0] if self.run.seeds else self.seed
 
-    def seeds(self, dataset: str) -> tuple[int, ...]:
-        """Return the seeds that the randomised methods of a data set are trained with."""
-        settings = self.datasets.get(dataset)
-        if settings and settings.seeds:
-            return tuple(range(self.first_seed, self.first_seed + settings.seeds))
-        return self.run.seeds or (self.seed,)
-
     def seeds_of(self, name: str, dataset: str) -> tuple[int, ...]:
-        """Return all seeds, or only the first one if neither the method nor its members use random numbers."""
-        seeds = self.seeds(dataset)
+        """Return the seeds that a method is trained with on a data set.
+
+        They are the `seeds` of the data set or else `run.seeds`, or only the first of them if neither the method nor
+        its members use random numbers. The `seeds` of a data set is not for the variants that only studies train.
+        """
+        settings = self.datasets.get(dataset)
+        seeds = self.run.seeds or (self.seed,)
+        if settings and settings.seeds and not self._only_in_studies(name, settings.models):
+            seeds = tuple(range(self.first_seed, self.first_seed + settings.seeds))
         return seeds if len(seeds) > 1 and self._uses_seed(name) else seeds[:1]
+
+    def _only_in_studies(self, name: str, listed: Models | None) -> bool:
+        """Return whether a method is a variant of a study, and not in `listed`, the `models` of a data set."""
+        if name not in self._study_variants():
+            return False
+        listed = listed or self.run.models
+        return listed == "all" or name not in self.variants(listed)
 
     def _uses_seed(self, name: str) -> bool:
         methods = [name, *self.additional_members([name])]

@@ -170,9 +170,22 @@ def test_only_randomised_models_have_several_seeds():
     both = dict.fromkeys(["sampled", "mixed_pair", "pair_of_pairs", "ranknet_two_layer"], (7, 3))
     assert {name: params.seeds_of(name, "mq2007") for name in alone | both} == alone | both
     one = check(raw(models=models, seed=5, datasets=raw()["datasets"] | {"ohsumed": {"seeds": 3}}))
-    assert one.seeds("mq2007") == (5,) and {one.seeds_of(name, "mq2007") for name in both} == {(5,)}
+    assert {one.seeds_of(name, "mq2007") for name in both} == {(5,)}
     assert {one.seeds_of(name, "ohsumed") for name in both} == {(5, 6, 7)}
     assert {one.seeds_of(name, "ohsumed") for name in alone} == {(5,)}
+
+
+def test_the_seeds_of_a_data_set_are_not_for_variants_of_studies():
+    studies = {"arsm": {"datasets": ["mq2007", "ohsumed"], "models": ["arsm"], "variants": {"short": {"model": "arsm"}}}}
+    datasets = {"mq2007": {"seeds": 2}, "ohsumed": {"seeds": 2, "models": ["short"]}}
+    run = {"datasets": ["mq2007"], "models": "all"}
+    params = check(raw(models={}, seed=5, run=run, studies=studies, datasets=raw()["datasets"] | datasets))
+    assert {name: params.seeds_of(name, "mq2007") for name in ("arsm", "short")} == {"arsm": (5, 6), "short": (5,)}
+    assert params.seeds_of("short", "ohsumed") == (5, 6)  # the data set trains it, too
+    jobs = {job["seed"] for job in params.study_jobs("arsm").values() if job["kind"] == "pointwise"}
+    assert jobs == {5, 6}
+    several = check(raw(models={}, run=run | {"seeds": [5, 7]}, studies=studies))
+    assert several.seeds_of("short", "mq2007") == (5, 7)
 
 
 def test_a_data_set_may_name_its_own_models():
