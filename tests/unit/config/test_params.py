@@ -176,7 +176,9 @@ def test_only_randomised_models_have_several_seeds():
 
 
 def test_the_seeds_of_a_data_set_are_not_for_variants_of_studies():
-    studies = {"arsm": {"datasets": ["mq2007", "ohsumed"], "models": ["arsm"], "variants": {"short": {"model": "arsm"}}}}
+    studies = {
+        "arsm": {"datasets": ["mq2007", "ohsumed"], "models": ["arsm"], "variants": {"short": {"model": "arsm"}}}
+    }
     datasets = {"mq2007": {"seeds": 2}, "ohsumed": {"seeds": 2, "models": ["short"]}}
     run = {"datasets": ["mq2007"], "models": "all"}
     params = check(raw(models={}, seed=5, run=run, studies=studies, datasets=raw()["datasets"] | datasets))
