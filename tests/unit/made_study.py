@@ -8,14 +8,24 @@ import polars as pl
 import pytest
 
 from gradrank.base.results import Results
-from gradrank.config.params import load
+from gradrank.config.params import RunSettings, check
+from gradrank.config.params_file import read
 from gradrank.config.studies import get_study
 from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.common.writing import write_study
 from made_collection import store
 from made_results import write_spec
 
-PARAMS = load(Path(__file__).parents[2] / "params.yaml")
+
+def with_one_seed() -> RunSettings:
+    """Return the settings of params.yaml with one seed per data set, as the artificial results have it."""
+    raw = read(Path(__file__).parents[2] / "params.yaml")
+    for section in raw["datasets"].values():
+        section.pop("seeds", None)
+    return check(raw)
+
+
+PARAMS = with_one_seed()
 PARTS, QUERIES, DOCUMENTS = 5, 4, 17  # queries per part, documents per query
 SHARES = [0.75, 0.15, 0.1]  # of grades 0, 1, 2
 
