@@ -141,7 +141,7 @@ class Cluster:
         records = [tuple(line.split("|")) for line in lines]
         return [record[1:] for record in records if record[0] == str(folder)]
 
-    def wait_for(self, happened: Callable[[], object], what: str, seconds: float = 120) -> None:
+    def wait_for(self, happened: Callable[[], object], what: str, seconds: float = 300) -> None:
         deadline = time.monotonic() + seconds
         while not happened():
             logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in self.folder.glob("*.log"))

@@ -113,7 +113,7 @@ def test_an_experiment_retrains_only_its_model(repository):
 def test_a_queued_experiment_has_the_numbers_of_a_plain_run(repository, tmp_path):
     repository.dvc("exp", "run", "--queue", "--name", "queued", "--set-param", f"{RATE}=0.9")
     repository.dvc("queue", "start")
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + 600
     while any(state in repository.dvc("queue", "status") for state in ("Queued", "Running")):
         assert time.monotonic() < deadline, repository.dvc("queue", "status")
         time.sleep(2)

@@ -29,7 +29,7 @@ def add_slow_model(project: Project) -> None:
     project.params(run={"datasets": ["synthetic_net"], "models": ["slow"]})
 
 
-def wait_for(happened: Callable[[], object], seconds: float = 120) -> None:
+def wait_for(happened: Callable[[], object], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, "waited too long"

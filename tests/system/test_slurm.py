@@ -85,7 +85,7 @@ class Project:
 
 def ended(run: subprocess.Popen, code: int = 0) -> str:
     """Return the output of a run that must end with this exit code."""
-    output, _ = run.communicate(timeout=300)
+    output, _ = run.communicate(timeout=600)
     assert run.returncode == code, output
     return output
 
