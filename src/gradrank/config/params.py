@@ -198,13 +198,16 @@ class RunSettings(SettingsSection):
         """
         settings = self.datasets.get(dataset)
         seeds = self.run.seeds or (self.seed,)
-        if settings and settings.seeds and not self._only_in_studies(name, dataset):
+        if settings and settings.seeds and not self._only_in_studies(name, settings.models):
             seeds = tuple(range(self.first_seed, self.first_seed + settings.seeds))
         return seeds if len(seeds) > 1 and self._uses_seed(name) else seeds[:1]
 
-    def _only_in_studies(self, name: str, dataset: str) -> bool:
-        """Return whether a method is a variant of a study, and not among the methods of a data set."""
-        return name in self._study_variants() and name not in self.model_names(dataset)
+    def _only_in_studies(self, name: str, listed: Models | None) -> bool:
+        """Return whether a method is a variant of a study, and not in `listed`, the `models` of a data set."""
+        if name not in self._study_variants():
+            return False
+        listed = listed or self.run.models
+        return listed == "all" or name not in self.variants(listed)
 
     def _uses_seed(self, name: str) -> bool:
         methods = [name, *self.additional_members([name])]
