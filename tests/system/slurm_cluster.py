@@ -141,11 +141,11 @@ class Cluster:
         records = [tuple(line.split("|")) for line in lines]
         return [record[1:] for record in records if record[0] == str(folder)]
 
-    def wait_for(self, happened: Callable[[], object], what: str, seconds: float = 300) -> None:
-        deadline = time.monotonic() + seconds
+    def wait_for(self, happened: Callable[[], object], what: str) -> None:
+        deadline = time.monotonic() + 300
         while not happened():
             logs = "\n".join(path.read_text(errors="replace")[-2000:] for path in self.folder.glob("*.log"))
-            assert time.monotonic() < deadline, f"waited {seconds} s for {what}\n{logs}"
+            assert time.monotonic() < deadline, f"waited too long for {what}\n{logs}"
             time.sleep(0.2)
 
     def clear(self) -> None:

@@ -29,8 +29,8 @@ def add_slow_model(project: Project) -> None:
     project.params(run={"datasets": ["synthetic_net"], "models": ["slow"]})
 
 
-def wait_for(happened: Callable[[], object], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
+def wait_for(happened: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 300
     while not happened():
         assert time.monotonic() < deadline, "waited too long"
         time.sleep(0.05)

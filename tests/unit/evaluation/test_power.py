@@ -47,15 +47,14 @@ def test_the_first_estimates_for_mq2007_and_ohsumed():
     """For all pairs of the 20 methods of the contest, with one seed: about .015 and .047."""
     for dataset, estimate in {"mq2007": 0.015, "ohsumed": 0.047}.items():
         _, values = read_compact(ROOT / f"results/{dataset}/queries.parquet")
-        found = [values[name] for name in METHODS]
-        columns = [each.by_seed["ndcg@10"][0] if each.by_seed else each.values["ndcg@10"] for each in found]
+        columns = [values[name].runs("ndcg@10").values[0, 0] for name in METHODS]  # of the first seed
         errors = [
             np.std(one - other, ddof=1) / math.sqrt(len(one))
             for i, one in enumerate(columns)
             for other in columns[i + 1 :]
         ]
-        difference = detectable_difference(float(np.median(errors)), len(columns[0]), len(errors))
-        assert difference == pytest.approx(estimate, rel=0.12)
+        found = detectable_difference(float(np.median(errors)), len(columns[0]), len(errors))
+        assert found == pytest.approx(estimate, rel=0.12)
 
 
 METHODS = (
