@@ -74,12 +74,12 @@ class Project:
         return {path.stem: path.suffix[1:] for path in paths if path.suffix != ".py"}
 
     def results(self) -> dict[str, bytes]:
-        """Return models, scores, stamps and per-query values by path."""
+        """Return models, scores, stamps and per-query values by path, without folders that a killed job left."""
         names = ("summary.json", "scores.parquet", "spec.json", "history.parquet", "per_query.parquet")
         return {
             str(path.relative_to(self.root)): path.read_bytes()
             for path in sorted((self.root / "results/synthetic_net").rglob("*"))
-            if path.is_file() and (path.name in names or "model" in path.parts)
+            if path.is_file() and (path.name in names or "model" in path.parts) and ".partial" not in str(path)
         }
 
 
