@@ -82,10 +82,10 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, script: str, seconds: float = 20) -> Any:
-        """Return the value of an expression as soon as it is true. Raises AssertionError after some seconds."""
+    def wait_for(self, script: str) -> Any:
+        """Return the value of an expression as soon as it is true. Raises AssertionError after a minute."""
         waiting = f"""(async () => {{
-          for (let i = 0; i < {seconds * 20}; i++) {{
+          for (let i = 0; i < 1200; i++) {{
             const value = {script};
             if (value) return value;
             await new Promise((resolve) => setTimeout(resolve, 50));
