@@ -52,8 +52,8 @@ PUBLISHED = (
     "([results/mq2007/summary.md](results/mq2007/summary.md)), under the convention of the published ones. Some of its "
     "settings were chosen on the validation parts of all folds, which together have the queries of the test parts, so "
     "these values can be too high. The linked page has all published numbers, also of other metrics, and counts the "
-    f"verdicts. {explain_marks()} The last column counts our other methods that would be reproduced or consistent, each "
-    "by its own interval. The fewer they are, the more a verdict says."
+    f"verdicts. {explain_marks()} The last column counts our other methods that would be reproduced or consistent, "
+    "each by its own interval. The fewer they are, the more a verdict says."
 )
 
 
