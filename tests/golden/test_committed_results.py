@@ -44,7 +44,7 @@ def ours(dataset: str, model: str, metric: str) -> float:
 @pytest.mark.parametrize("metric", ["ndcg@10", "map"])
 def test_fusion_is_a_little_better_than_the_best_of_its_kind(metric):
     best = max(ours("mq2007", model, metric) for model in FUSED)
-    assert best < ours("mq2007", "fusion", metric) < best + 0.006
+    assert best < ours("mq2007", "fusion", metric) < best + 0.01
 
 
 def test_ranksvm_on_ohsumed_is_where_the_other_linear_methods_are():
