@@ -165,12 +165,12 @@ def test_only_randomised_models_have_several_seeds():
         "pair_of_pairs": {"model": "fusion", "models": ["plain_pair", "mixed_pair"]},
         "theirs": {"scores": "runs/fold{fold}.txt"},
     }
-    params = check(raw(models=models, run={"datasets": ["mq2007"], "models": [*models], "seeds": [7, 3]}))
+    params = check(raw(models=models, run={"datasets": ["synthetic_net"], "models": [*models], "seeds": [7, 3]}))
     alone = dict.fromkeys(["lambdamart", "plain_pair", "theirs", "ranksvm", "regression"], (7,))
     both = dict.fromkeys(["sampled", "mixed_pair", "pair_of_pairs", "ranknet_two_layer"], (7, 3))
-    assert {name: params.seeds_of(name, "mq2007") for name in alone | both} == alone | both
+    assert {name: params.seeds_of(name, "synthetic_net") for name in alone | both} == alone | both
     one = check(raw(models=models, seed=5, datasets=raw()["datasets"] | {"ohsumed": {"seeds": 3}}))
-    assert {one.seeds_of(name, "mq2007") for name in both} == {(5,)}
+    assert {one.seeds_of(name, "synthetic_net") for name in both} == {(5,)}
     assert {one.seeds_of(name, "ohsumed") for name in both} == {(5, 6, 7)}
     assert {one.seeds_of(name, "ohsumed") for name in alone} == {(5,)}
 
