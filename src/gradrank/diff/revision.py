@@ -106,7 +106,7 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
     except GradrankError as error:
         reason = str(error).splitlines()[-1].strip()
         notice = f"the present code rejects params.yaml ({reason}); it is compared as written, over present defaults"
-        return dict.fromkeys(datasets, _unchecked(study)), [notice]
+        return {dataset: _unchecked(study, dataset) for dataset in datasets}, [notice]
     checked = params.model_dump(mode="json")
     settings = {dataset: model_settings(params, checked["models"], [dataset]) for dataset in datasets}
     for dataset, values in settings.items():
@@ -115,12 +115,17 @@ def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str
     return {dataset: params_of(dataset, values) for dataset, values in settings.items()}, []
 
 
-def _unchecked(study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the seed and the models as written in params.yaml.
+def _unchecked(study: Mapping[str, Any], dataset: str) -> dict[str, dict[str, Any]]:
+    """Return the seeds of a data set and the models as written in params.yaml.
 
     If a model is still registered, its parameters that are not set get their defaults.
     """
-    sections: dict[str, dict[str, Any]] = {"": {"seed": study.get("seed")}}
+    written = (study.get("run") or {}).get("seeds")
+    seeds = written if isinstance(written, list) and written else [study.get("seed")]
+    count = ((study.get("datasets") or {}).get(dataset) or {}).get("seeds")
+    if isinstance(count, int) and isinstance(seeds[0], int):
+        seeds = list(range(seeds[0], seeds[0] + count))
+    sections: dict[str, dict[str, Any]] = {"": {"seed": seeds[0]} | ({"seeds": seeds} if len(seeds) > 1 else {})}
     for name, values in (study.get("models") or {}).items():
         defaults = models()[name].Params().model_dump(mode="json") if name in models() else {}
         sections[f"models.{name}"] = flat(defaults) | flat(values or {})
