@@ -123,7 +123,7 @@ def _unchecked(study: Mapping[str, Any], dataset: str) -> dict[str, dict[str, An
     written = (study.get("run") or {}).get("seeds")
     seeds = written if isinstance(written, list) and written else [study.get("seed")]
     count = ((study.get("datasets") or {}).get(dataset) or {}).get("seeds")
-    if isinstance(seeds[0], int) and count in range(1, 101):  # other counts are refused
+    if isinstance(seeds[0], int) and isinstance(count, int) and 1 <= count <= 100:  # other counts are refused
         seeds = list(range(seeds[0], seeds[0] + count))
     sections: dict[str, dict[str, Any]] = {"": {"seed": seeds[0]} | ({"seeds": seeds} if len(seeds) > 1 else {})}
     for name, values in (study.get("models") or {}).items():
