@@ -31,7 +31,7 @@ from gradrank.training.contract.test_models import QUICK_SCORERS
 from gradrank.training.job import train
 from gradrank.training.registry import models
 
-SEED, QUERIES, DOCUMENTS = 2005, 50, 20
+SEED, QUERIES, DOCUMENTS = 2005, 30, 20
 # Number of methods with metrics, summary and statistics, for which any scores suffice: an emulated bootstrap takes 1 s,
 # and the emulator crashes if Polars joins fifty files. The model and scores of every method are compared.
 COMPARED = 8
