@@ -195,7 +195,9 @@ def train(
 
 def _training_code(model: str, params: dict[str, Any]) -> str:
     from gradrank.provenance.code import training_code
+    from gradrank.training.fit import resolve
 
+    resolve(model, params)  # raises an error with the name of a wrong parameter
     return training_code(model, params)
 
 
