@@ -1,16 +1,56 @@
 """Atomic writes, JSON files and checksums, and the folder of a user's own models."""
 
 import hashlib
+import itertools
 import json
 import os
+import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 
 OWN_MODELS = Path("models")  # folder in the working folder; its modules are added to the package gradrank.models
+
+LONGEST_NAME = 255  # bytes of a file name on the common file systems of Linux, macOS and Windows
+_NUMBERS = itertools.count(1)
+_PARTIAL_NAME = re.compile(r"\.(.+)\.([\w-]+)\.(\d+)-\d+\.partial", re.DOTALL)
+
+
+class PartialOwner(NamedTuple):
+    """The origin of a temporary file or folder: its later name (perhaps shortened), and the host and process."""
+
+    name: str
+    host: str
+    process: int
+
+
+def partial_path(path: Path) -> Path:
+    """Return a new temporary path next to `path`, named `.{name}.{host}.{process}-{number}.partial`.
+
+    The number differs between calls of one process, so that threads do not share a file. The name is shortened if the
+    file system could not store it.
+    """
+    ending = f".{host_name()}.{os.getpid()}-{next(_NUMBERS)}.partial"
+    room = LONGEST_NAME - len(f".{ending}")
+    name = os.fsencode(path.name)
+    if len(name) > room:
+        name = name[:room].decode(errors="ignore").encode()  # ends between two characters
+    return path.with_name(f".{os.fsdecode(name)}{ending}")
+
+
+def partial_owner(path: Path) -> PartialOwner | None:
+    """Return who made a temporary path, or None if `partial_path` did not name it."""
+    match = _PARTIAL_NAME.fullmatch(path.name)
+    return PartialOwner(match[1], match[2], int(match[3])) if match else None
+
+
+def host_name() -> str:
+    """Return the name of this computer as it is in the names of temporary files: ASCII, without dots."""
+    return re.sub(r"[^A-Za-z0-9-]", "_", platform.node())[:64] or "localhost"
 
 
 @contextmanager
@@ -21,7 +61,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = partial_path(path)
     try:
         yield partial
         partial.replace(path)

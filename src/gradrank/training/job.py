@@ -1,6 +1,5 @@
 """Training jobs. A job trains one model on one fold of a data set and writes its folder atomically."""
 
-import os
 import re
 import shutil
 import sys
@@ -16,7 +15,7 @@ from gradrank import __version__
 from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import extension_of
-from gradrank.base.files import sha256, write_json
+from gradrank.base.files import partial_path, sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
 from gradrank.base.stamps import mismatches, write_stamp
@@ -176,7 +175,7 @@ def partial_folder(out: Path) -> Iterator[FoldFolder]:
     The folder of another process is not removed, because the other process could still be running. If a killed job left
     its folder, `gradrank verify --repair` removes it.
     """
-    partial = FoldFolder(out.with_name(f".{out.name}.{os.getpid()}.partial"))
+    partial = FoldFolder(partial_path(out))
     partial.folder.mkdir(parents=True)
     try:
         yield partial
