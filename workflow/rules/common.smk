@@ -9,7 +9,6 @@ from gradrank import __version__
 from gradrank.base.errors import exit_with_message
 from gradrank.base.extensions import use_own_models
 from gradrank.config.code_digest import code_digest
-from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.params import check
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.provenance.code import report_code

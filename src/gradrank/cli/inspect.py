@@ -103,8 +103,7 @@ def diff(
     a: Annotated[
         str,
         typer.Argument(
-            help="State before: a results folder, git revision, DVC experiment, or MLflow run id (in "
-            "MLFLOW_TRACKING_URI, by default sqlite:///mlflow.db). They are tried in this order."
+            help="State before: a results folder, git revision or DVC experiment. They are tried in this order."
         ),
     ],
     b: Annotated[str, typer.Argument(help="State after, in the same forms. `results` is the folder of the last run.")],

@@ -12,14 +12,13 @@ from gradrank.base.errors import nearest
 from gradrank.base.results import STUDIES
 from gradrank.base.validation import validate
 from gradrank.config.code_digest import STAGES
-from gradrank.config.former_names import FORMER_RULES
 from gradrank.config.variants import NAME
 from gradrank.data.layout import FoldOptions
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.data.sources.file_form import ColumnName, FileForm
 
 # Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
-RULES = sorted({*STAGES, "all", "data", "run", *FORMER_RULES})
+RULES = sorted({*STAGES, "all", "data", "run"})
 
 
 class SettingsSection(BaseModel):

@@ -101,7 +101,7 @@ def _named(section: str, differences: Iterable[Difference]) -> Iterator[Differen
 
 
 def _section(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Difference]:
-    """Yield the differences of a section. An MLflow run does not record the key MODEL."""
+    """Yield the differences of a section. A state without a record may lack the key MODEL."""
     return (each for each in _all(a, b) if each[0] != MODEL or (MODEL in a and MODEL in b))
 
 

@@ -1,6 +1,5 @@
 """Read the states that the arguments A and B of `gradrank diff A B` refer to."""
 
-import re
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
@@ -8,22 +7,19 @@ from gradrank.diff.state import State
 
 
 def read_state(name: str) -> State:
-    """Return the state called `name`: a folder, git revision, DVC experiment or MLflow run, tried in this order.
+    """Return the state called `name`: a folder, git revision or DVC experiment, tried in this order.
 
     Raises GradrankError if none of these has the name, or if the state has no results.
     """
     from gradrank.diff.committed import find_commit
     from gradrank.diff.folder import read_folder
-    from gradrank.diff.mlflow_run import read_run
     from gradrank.diff.revision import read_revision
 
     if Path(name).is_dir():
         return read_folder(Path(name))
     if commit := find_commit(name):
         return read_revision(name, commit)
-    if re.fullmatch(r"[0-9a-f]{32}", name):
-        return read_run(name)
     raise GradrankError(
-        f"{name}: not a folder, git revision, DVC experiment or MLflow run. Fix: give one of these; `dvc exp show` "
-        "lists experiments, and the id of an MLflow run has 32 hexadecimal digits"
+        f"{name}: not a folder, git revision or DVC experiment. Fix: give one of these. `dvc exp show` lists "
+        "experiments"
     )

@@ -1,7 +1,7 @@
 """State of a git revision or a DVC experiment.
 
 Git contains summary.json, provenance.json, params.yaml and the per-query values of two metrics. DVC stores the
-per-query values of every metric. The cost of training is recorded only in results/ and MLflow.
+per-query values of every metric. The cost of training is recorded only in results/.
 """
 
 import io

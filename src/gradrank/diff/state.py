@@ -28,7 +28,7 @@ class MethodResults:
 class State:
     """One state of the results, A or B of a comparison.
 
-    name: as given by the user. kind: `results folder`, `git revision`, `DVC experiment` or `MLflow run`. revision: the
+    name: as given by the user. kind: `results folder`, `git revision` or `DVC experiment`. revision: the
     commit, if there is one. notices: limitations to show to the user.
 
     The keys of the other fields are data sets. If a data set has no entry in a field, the state does not record this

@@ -7,7 +7,6 @@ programs find the user's models only after a call of `gradrank.base.extensions.u
 
 import importlib
 import pkgutil
-import re
 import traceback
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,6 @@ from gradrank.training.model import Model, ModelParams, registered
 
 OWN_PACKAGE = "gradrank.models"  # the model files of users become modules of this package
 INTERFACE = "gradrank.training.model"  # a file of the user is a model file if it contains this name
-FORMER_INTERFACE = re.compile(r"\bgradrank\.learning\b")  # the name of the package gradrank.training in version 0.1
 
 
 def model_packages() -> list[Extension]:
@@ -77,10 +75,6 @@ def _is_added(own: Path) -> bool:
 def _import_own(path: Path) -> None:
     """Import a model file of the user as a module of the package of models. Other files are ignored."""
     text = path.read_text(encoding="utf-8", errors="replace")
-    if FORMER_INTERFACE.search(text):
-        raise GradrankError(
-            f"{path}: imports gradrank.learning, which was renamed. Fix: import from gradrank.training instead"
-        )
     if INTERFACE not in text:
         return
     if path.stem in _module_names(model_packages()[0]):

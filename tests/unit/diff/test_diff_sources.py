@@ -1,4 +1,4 @@
-"""States from a folder, a git revision, a DVC experiment and an MLflow run of one study are equal."""
+"""States from a folder, a git revision and a DVC experiment of one study are equal."""
 
 import json
 import shutil
@@ -14,7 +14,6 @@ from gradrank.base.results import Results
 from gradrank.diff.compare import compare
 from gradrank.diff.read_state import read_state
 from gradrank.evaluation.per_query import join_test_queries
-from gradrank.tracking.runs import track
 from made_project import DATASET
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -216,35 +215,9 @@ def test_revision_whose_parameters_are_refused_today(here, tmp_path, monkeypatch
     assert not [name for name in changed if not name.startswith("models.lambdamart.num")]
 
 
-def test_mlflow_parent_and_child(here, tmp_path, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'a b.db'}")
-    from mlflow import MlflowClient
-
-    for rate in ("0.05", "0.1"):
-        for fold in (here / f"made/{rate}/results/mq2007").glob("*/fold[0-9]"):
-            (fold / "model").mkdir(exist_ok=True)
-        runs = track(here / f"made/{rate}/results", {"mq2007": sorted(METHODS)})
-        tracked = {run.model: run.run_id for run in runs}
-        parent = MlflowClient().get_run(runs[0].run_id).data.tags["mlflow.parentRunId"]
-        assert set(verdicts(read_state(parent), read_state(f"made/{rate}")).values()) == {"unchanged"}
-    whole, one = read_state(parent), read_state(tracked["lambdamart"])
-    assert whole.kind == one.kind == "MLflow run"
-    assert whole.methods["mq2007"].keys() == METHODS and one.methods["mq2007"].keys() == {"lambdamart"}
-    found = compare(read_state("made/0.05"), whole)
-    assert found.changes.params == [("models.lambdamart.shift", 0.05, 0.1, ("mq2007",))]
-    assert found.changes.data == []
-    assert {pair.a for pair in found.costs} == {pair.b for pair in found.costs}
-    with pytest.raises(GradrankError, match="0" * 32):
-        read_state("0" * 32)
-
-
-def test_unknown_name_and_missing_store(here, monkeypatch):
+def test_unknown_name_and_a_folder_without_results(here):
     with pytest.raises(GradrankError, match="slower: "):
         read_state("slower")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///none.db")
-    with pytest.raises(GradrankError, match=r"none\.db"):
-        read_state("0" * 32)
-    assert not Path("none.db").exists()
     with pytest.raises(GradrankError, match="no results"):
         read_state("made")
 
