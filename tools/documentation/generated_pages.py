@@ -30,6 +30,7 @@ def generated_pages() -> Iterator[GeneratedPage]:
     """Yield all generated pages."""
     yield from copied_pages()
     yield from notebook_pages()
+    yield decisions_page()
     yield GeneratedPage("reference/api.md", api_page())
     yield GeneratedPage("reference/commands.md", commands_page())
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -52,6 +53,16 @@ def copied_pages() -> Iterator[GeneratedPage]:
     }
     for origin, uri in (PROJECT | results | studies).items():
         yield GeneratedPage(uri, (ROOT / origin).read_text(encoding="utf-8"), origin)
+
+
+def decisions_page() -> GeneratedPage:
+    """Return the page of docs/decisions/README.md with a list of all decisions, the newest first."""
+    index = ROOT / "docs/decisions/README.md"
+    files = sorted(index.parent.glob("[0-9]*.md"), reverse=True)
+    titles = [path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for path in files]
+    rows = [f"- {path.name[:10]}: [{title}]({path.name})" for path, title in zip(files, titles, strict=True)]
+    text = index.read_text(encoding="utf-8") + "\n" + "\n".join(rows) + "\n"
+    return GeneratedPage("decisions/README.md", text, "docs/decisions/README.md")
 
 
 def notebook_pages() -> Iterator[GeneratedPage]:
