@@ -33,6 +33,6 @@ def unknown(kind: str, name: str, valid: Iterable[str]) -> str:
 
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Return " (did you mean 'ranksvm'?)" for a misspelt name, or the valid names if none is similar."""
-    valid = list(valid)
+    valid = [each for each in valid if each != name]
     close = get_close_matches(name, valid, n=1, cutoff=0.6)
     return f" (did you mean {close[0]!r}?)" if close else f" (valid: {', '.join(sorted(valid))})"

@@ -2,7 +2,9 @@
 
 import gzip
 import lzma
+import os
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,10 +94,8 @@ class PlainFile:
         """
         self.path = self.file = path
         if is_packed(path):
-            self._copy = tempfile.NamedTemporaryFile(  # noqa: SIM115 - closed together with this object
-                prefix=".gradrank-", suffix=".partial", dir=folder
-            )
-            for block in blocks(path):
-                self._copy.write(block)
-            self._copy.flush()
-            self.file = Path(self._copy.name)
+            number, name = tempfile.mkstemp(prefix=".gradrank-", suffix=".partial", dir=folder)
+            self.file = Path(name)
+            weakref.finalize(self, self.file.unlink, missing_ok=True)  # the folder may have been removed before
+            with os.fdopen(number, "wb") as copy:
+                copy.writelines(blocks(path))

@@ -2,7 +2,7 @@
 
 Each row is a pair of documents of one query. The columns are:
 
-- `qid`, or another query column name of data/tables/roles.py: the id of the query;
+- `qid`, or another query column name of data/tables/column_names.py: the id of the query;
 - `first` and `second`: the ids of the documents. Alternatively, `first_row` and `second_row`: the positions of the
   documents within the query, counted from 1 in the order of the data;
 - `target` (optional, default 1): the probability, from 0 to 1, that the first document ranks above the second;
@@ -22,7 +22,7 @@ from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.ids import text_ids
 from gradrank.data.layout import TABLES, is_table
 from gradrank.data.pairs import Pairs
-from gradrank.data.tables.roles import ROLE_NAMES, normalised
+from gradrank.data.tables.column_names import named_columns
 from gradrank.data.tables.table import RawTable, floats, is_number, raw_table
 
 IDS, POSITIONS, NUMBERS = ("first", "second"), ("first_row", "second_row"), ("target", "weight")
@@ -99,7 +99,7 @@ def _read(path: Path) -> PairTable:
     names = [name.lower() for name in original.names]
     recognised = {"qid", *IDS, *POSITIONS, *NUMBERS}
     for name, lower in zip(original.names, names, strict=True):
-        if lower not in recognised and normalised(lower) not in ROLE_NAMES["query"]:
+        if lower not in recognised and not named_columns("query", [lower]):
             raise GradrankError(
                 f"{path}: unknown column {name!r}{nearest(lower, recognised)}; expected {EXPECTED}. Fix: rename or "
                 "delete this column"
@@ -109,7 +109,7 @@ def _read(path: Path) -> PairTable:
             f"{path}: two columns whose names differ only in letter case: {', '.join(original.names)}. Fix: delete one"
         )
     raw = RawTable(path, names, original.frame)
-    queries = [name for name in names if normalised(name) in ROLE_NAMES["query"]]
+    queries = named_columns("query", names)
     present = [ends for ends in (IDS, POSITIONS) if {*ends} & {*names}]
     complete = [ends for ends in present if {*ends} <= {*names}]
     if len(queries) != 1 or len(present) != 1 or not complete:

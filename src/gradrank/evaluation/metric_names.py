@@ -39,5 +39,7 @@ def metric_name(name: str) -> str:
             f"metric {name!r}: defined only over the full list. Fix: leave out {plain[plain.index('@') :]}"
         )
     cutoff = re.search(r"@(\d+)$", plain)
-    known = [pattern.replace("{k}", cutoff[1] if cutoff else "10") for pattern in METRICS]
+    if cutoff and int(cutoff[1]) == 0:
+        raise GradrankError(f"metric {name!r}: the cutoff is 0. Fix: give the number of ranks, from 1")
+    known = [pattern.replace("{k}", str(int(cutoff[1])) if cutoff else "10") for pattern in METRICS]
     raise GradrankError(f"unknown metric {name!r}{nearest(plain, known)}")

@@ -2,12 +2,14 @@
 
 import gzip
 import lzma
+import shutil
 
 import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
+from gradrank.data.compressed import PlainFile
 from gradrank.data.layout import ROTATION
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
@@ -115,3 +117,16 @@ def test_text_beside_tables_is_refused(tmp_path):
     (tmp_path / "data/Fold4/vali.txt").write_text("1 qid:1 1:0\n")
     with pytest.raises(GradrankError, match=r"Fold4/vali\.txt: .*one form"):
         parsed(tmp_path / "data", tmp_path / "out")
+
+
+def test_a_decompressed_copy_is_removed_and_may_be_gone_before(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:2\n"))
+    folder = tmp_path / "copies"
+    for is_removed_before in (False, True):
+        folder.mkdir(exist_ok=True)
+        copy = PlainFile(tmp_path / "a.txt.gz", folder)
+        assert [path.read_bytes() for path in folder.iterdir()] == [b"1 qid:1 1:2\n"]
+        if is_removed_before:
+            shutil.rmtree(folder)
+        del copy  # an exception here would be printed, and pytest turns it into an error
+        assert not folder.exists() or not list(folder.iterdir())

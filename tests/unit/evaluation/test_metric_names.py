@@ -54,3 +54,13 @@ def test_other_names_are_refused(spelling):
 def test_the_nearest_name_is_suggested():
     with pytest.raises(GradrankError, match="did you mean 'ndcg@5'"):
         metric_name("ngcd@5")
+
+
+@pytest.mark.parametrize("cutoff", ["0", "00", "010", "-1"])
+def test_no_suggestion_is_the_refused_name(cutoff):
+    for pattern in METRICS:
+        if "@{k}" in pattern:
+            name = pattern.replace("{k}", cutoff)
+            with pytest.raises(GradrankError) as refused:
+                metric_name(name)
+            assert f"did you mean {name!r}" not in str(refused.value)

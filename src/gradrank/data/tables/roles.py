@@ -1,13 +1,11 @@
 """The roles of a table's columns: query, label, document id or feature.
 
 All input forms have the same roles. In LETOR and SVMlight text, each role has a fixed place in the row. In a table, the
-roles follow from the column names (see `ROLE_NAMES`). Letter case, blanks and the characters `_`, `-` and `.` are
-ignored when names are compared.
+roles follow from the column names (see column_names.py).
 
 A column whose name suggests that it is not a feature is used as a feature only if the user declares so (`keep`).
 """
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -15,33 +13,16 @@ from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.grades import edges_fault
-
-# key: a role. value: the column names, as returned by `normalised`, that have this role by default.
-ROLE_NAMES = {
-    "query": ("qid", "queryid", "query", "topic", "topicid"),
-    "label": ("label", "relevance", "grade", "rel"),
-    "docid": ("docid", "documentid", "docno"),
-}
-ESTIMATES = ("inc", "prob")  # numbers in the comments of LETOR, which are stored but not used as features
-
-# Names, as returned by `normalised`, of columns that are probably not features. They are errors unless declared.
-WEIGHTS = re.compile(r"(sample|instance|example|observation|case|row|item|pair|query|group|doc|document)?weights?")
-PARTS = ("fold", "folds", "split", "splits", "part", "partition", "subset", "foldid", "splitid", "cvfold")
-PARTS += ("istrain", "istest", "isvali", "isvalid")
-GRADES = ("y", "ytrue", "gain", "gains", "rating", "ratings", "click", "clicks", "clicked", "truth", "groundtruth")
-IDS = ("rowid", "rownum", "rownumber", "group", "groups", "groupid", "session", "sessionid", "itemid", "userid")
-IDS += ("searchid", "requestid", "impressionid", "productid", "passageid", "recordid", "sampleid", "exampleid", "pid")
-IDS += ("qids", "qno", "queries", "queryids", "queryno", "querynum", "querynumber", "topics", "topicno", "topicnumber")
-IDS += ("did", "doc", "docs", "docids", "docnos", "docnum", "docnumber", "document", "documents", "documentids")
-IDS += ("documentno", "documentnumber")
-# Words within a name that suggest a grade, as in `true_label`, `Relevance2` and pandas' `label.1`.
-GRADE_WORDS = ("label", "labels", "grade", "grades", "relevance", "relevances", "relevant", "relevancy")
-GRADE_WORDS += ("judgement", "judgment", "qrel", "qrels", "target")
-ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # final words of a name that suggest an id, as in `session_id`
-INDEX = re.compile(
-    r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
+from gradrank.data.tables.column_names import (
+    ESTIMATES,
+    ROLE_NAMES,
+    STORED,
+    WEIGHTS,
+    is_index,
+    named_columns,
+    normalised,
+    suspected_role,
 )
-STORED = ("qid", "query", "docid", "inc", "prob", "label")  # first columns of a part file with text query ids
 
 
 class AsideColumn(NamedTuple):
@@ -58,7 +39,7 @@ class Columns:
     Parameters
     ----------
     query, label, docid
-        The names of the columns with these roles. None if the names are in `ROLE_NAMES`, or if there is no such column.
+        The names of the columns with these roles. None if they follow from the names, or if there is no such column.
     ignore
         The columns to set aside.
     keep
@@ -203,7 +184,7 @@ def _column_of(
     declared_features: Collection[str],
     required: Required,
 ) -> str | None:
-    """Return the column with a role: the declared column, or otherwise the column whose name is in `ROLE_NAMES`."""
+    """Return the column with a role: the declared column, or otherwise the column that has it by its name."""
     declared = getattr(columns, role)
     if declared in names:
         return declared
@@ -215,7 +196,7 @@ def _column_of(
         )
     excluded = {*columns.ignore, *declared_features, columns.weight}
     excluded |= {getattr(columns, other) for other in ROLE_NAMES}
-    candidates = [name for name in names if normalised(name) in ROLE_NAMES[role] and name not in excluded]
+    candidates = named_columns(role, names, excluded)
     if role == "query" and tuple(names[: len(STORED)]) == STORED:
         candidates = ["query"]
     if len(candidates) > 1:
@@ -246,7 +227,7 @@ def _reason_aside(
         return None
     if name in ESTIMATES:
         return f"LETOR's estimate, stored but no feature (`keep: [{name}]` makes it one)"
-    if INDEX.fullmatch(name.strip()) or name in index:
+    if is_index(name) or name in index:
         return (
             f"the row index of a data frame (`keep: [{name}]` makes it a feature)"
             if name
@@ -331,27 +312,6 @@ def _check_trained_features(
             f"{where}: the model was not trained on column {unknown[0]!r}; expected {_listed(expected)}. "
             f"Fix: delete the column, or set it aside (`--ignore {unknown[0]}`)"
         )
-
-
-def suspected_role(name: str) -> str | None:
-    """Return, as text, what a column of this name probably contains; None if the column is probably a feature."""
-    plain = normalised(name)
-    if WEIGHTS.fullmatch(plain):
-        return "the weights of rows"
-    if plain in PARTS:
-        return "the part that a row belongs to"
-    unnumbered = re.sub(r"(duplicated)?\d+$", "", plain)
-    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
-    if {*words} & {*GRADE_WORDS} or unnumbered in ROLE_NAMES["label"] or plain in GRADES:
-        return "a grade"
-    if plain in IDS or (words and words[-1] in ID_WORDS):
-        return "the id of a row, a document or a query"
-    return next((f"a {role} id" for role in ("query", "docid") if unnumbered in ROLE_NAMES[role]), None)
-
-
-def normalised(name: str) -> str:
-    """Return a name in lower case, without blanks and without the characters `_`, `-` and `.`."""
-    return re.sub(r"[\s_.\-]", "", name).lower()
 
 
 def _declare(key: str, name: str) -> str:
