@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from gradrank.base.results import Results
 from gradrank.cli.options import (
     INSPECT,
     Docid,
@@ -29,6 +30,8 @@ from gradrank.cli.options import (
 )
 
 commands = typer.Typer()
+
+STATES = {True: "ok", False: "DIFFERS", None: "note"}
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank inspect train.csv"))
@@ -137,6 +140,20 @@ def verify(
         bool,
         typer.Option("--repair", help="Remove files that do not match their stamp, and partial files of killed jobs."),
     ] = False,
+    recheck: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Train N sampled folds again of each method whose code changed, and confirm the methods with equal "
+            "values in the records.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the sample. By default, the seed of params.yaml.")] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Data set to which the sample is restricted. Repeat it for several.")
+    ] = None,
+    cores: Annotated[int, typer.Option(min=1, help="Number of cores that the sample uses.")] = 1,
 ) -> None:
     """Check that data and results belong to this checkout: files, parameters, code and versions. Check submissions.
 
@@ -153,15 +170,32 @@ def verify(
             typer.echo(f"removed {path}")
         typer.echo("Next: run Snakemake again. It makes the removed files again.")
         return
+    if recheck is not None:
+        _recheck(params, results, recheck, seed, dataset or [], cores)
+        return
     checks = [*run(run_settings(params), results, data), *check_submissions(SUBMISSIONS, results, data / "parquet")]
     for check in checks:
-        typer.echo(f"{ {True: 'ok', False: 'DIFFERS', None: 'note'}[check.ok]:8} {check.text}")
+        typer.echo(f"{STATES[check.ok]:8} {check.text}")
     failed = [check for check in checks if check.ok is False]
     if failed:
         typer.echo("\nFix:")
         for fix in dict.fromkeys(check.fix for check in failed):
             typer.echo(f"  {fix}")
         raise typer.Exit(1)
+
+
+def _recheck(params: Path, results: Path, count: int, seed: int | None, only: list[str], cores: int) -> None:
+    from gradrank.workflow_support.recheck import Recheck
+
+    settings = run_settings(params)
+    check = Recheck(settings, Results(results), params, count, settings.seed if seed is None else seed, only)
+    for line in check.plan_lines():
+        typer.echo(line)
+    check.run(cores)
+    outcomes = [*check.outcomes()]
+    for outcome in outcomes:
+        typer.echo(f"{STATES[outcome.ok]:8} {outcome.text}")
+    raise typer.Exit(int(any(outcome.ok is False for outcome in outcomes)))
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank cite lambdamart ranksvm --data mq2007"))

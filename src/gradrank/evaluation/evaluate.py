@@ -48,10 +48,7 @@ def evaluate_folds(
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)
-    highest = max(int(grade) for part in stored.parts for grade in stored.part(part)["labels"])
-    resolved = [resolve(name) for name in conventions]
-    # The highest grade in ERR must be that of the whole collection, not that of the part being evaluated.
-    resolved = [replace(c, max_grade=highest) if c.max_grade is None else c for c in resolved]
+    resolved = resolve_conventions(stored, conventions)
     tables, inputs = [], {COLLECTION: sha256(data / COLLECTION)}
     for seed in (None, *further_seeds):
         for number, parts in enumerate(stored.folds, start=1):
@@ -63,7 +60,7 @@ def evaluate_folds(
             keys = {name: expected[name] for name in ("fold", *([SEED] if further_seeds else []))}
             for split in fold.spec().get("splits", SPLITS):
                 judgements = read_judgements(stored, parts[split])
-                tables += _evaluate_part(fold, split, judgements, resolved, metrics, keys, len(stored.folds))
+                tables += evaluate_part(fold, split, judgements, resolved, metrics, keys, len(stored.folds))
     order = {convention.name: i for i, convention in enumerate(resolved)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
@@ -74,7 +71,17 @@ def evaluate_folds(
     write_stamp(method.evaluation_path, stamp, [method.per_query_path])
 
 
-def _evaluate_part(
+def resolve_conventions(stored: StoredCollection, names: Sequence[str]) -> list[Convention]:
+    """Return the conventions with these names, with the highest grade of the collection for ERR.
+
+    It must be the highest grade of the whole collection, not that of the part being evaluated.
+    """
+    highest = max(int(grade) for part in stored.parts for grade in stored.part(part)["labels"])
+    conventions = [resolve(name) for name in names]
+    return [replace(each, max_grade=highest) if each.max_grade is None else each for each in conventions]
+
+
+def evaluate_part(
     fold: FoldFolder,
     split: str,
     judgements: Judgements,

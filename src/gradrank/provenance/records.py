@@ -8,15 +8,20 @@ Its keys:
 - code: one digest per stage;
 - methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of all parameters,
   and digests of its training code (`train`), of its models, scores and histories (`results`) and of its values per
-  query (`values`); for imported scores also a digest of the score files (`scores`);
+  query (`values`); `folds` has, for each seed, one digest of the scores per fold, in the order of the folds, and a
+  hyphen for a fold without one; for imported scores there is also a digest of the score files (`scores`);
 - members: the same for the methods that are trained only because a method combines their scores; missing if there are
   none;
 - versions, processors: the package versions and the instruction sets that the methods were computed with;
+- rechecked: only after `gradrank verify --recheck`: the code digests that were replaced, with the sample that was
+  computed again (`gradrank.provenance.record_code`);
 - files: the SHA-256 of the summary, of the values per query and of the tables.
 
-A record has no times, machine paths or git revisions, so equal code, data and packages give equal bytes.
+A record has no times or machine paths, and a git revision only in `rechecked`, so equal code, data and packages give
+equal bytes.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +30,7 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import refusal
-from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, MethodFolder
+from gradrank.base.results import PER_QUERY, SPEC, DatasetFolder, FoldFolder, MethodFolder
 from gradrank.base.stamps import read_sealed, read_stamp, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.data.part_files import COLLECTION, PAIRS
@@ -91,13 +96,14 @@ def method_stamps(method: MethodFolder) -> list[dict[str, Any]]:
 
 def method_digests(
     method: MethodFolder, settings: Mapping[str, Any], variant: Mapping[str, Any], convention: str | None = None
-) -> dict[str, str]:
+) -> dict[str, Any]:
     """Return the digests of a method.
 
     `train` is the digest of its training code, `results` of its models, scores and histories, and `values` of its
-    values per query. For imported scores, `scores` is the digest of the score files. settings, variant: the current
-    settings, as returned by `model_settings` and `variant_settings`. convention: the primary convention of the data
-    set; if None, it is not compared.
+    values per query. `folds` is the result of `folds_digests`. For imported scores, `scores` is the digest of the score
+    files. settings, variant: the current settings, as returned by `model_settings` and `variant_settings`. convention:
+    the primary convention of the data set; if None, it is not compared.
+
     Raises GradrankError if the method has no trained fold; if the model, parameters or seed of a fold differ from the
     current settings; if two folds were trained with different code; or if `refusal` rejects an instruction set.
     """
@@ -124,9 +130,29 @@ def method_digests(
                 "GRADRANK_CPU=native to keep results that no other processor can reproduce"
             )
     digests = {"train": specs[0]["code"], "results": results_digest(method), "values": values_digest(method)}
+    digests["folds"] = folds_digests(folds, first_seed)
     if variant["model"] == IMPORTED:
         digests["scores"] = short_digest([spec["scores_sha256"] for spec in specs])
     return digests
+
+
+def folds_digests(folds: Iterable[FoldFolder], first_seed: int) -> dict[str, str]:
+    """Return a dict from each seed to the digests of the scores of its folds, separated by spaces.
+
+    first_seed: the seed of the folds fold<k>/.
+    """
+    digests: dict[str, list[str]] = {}
+    for fold in folds:
+        digests.setdefault(str(first_seed if fold.seed is None else fold.seed), []).append(scores_digest(fold))
+    return {seed: " ".join(of_seed) for seed, of_seed in digests.items()}
+
+
+def scores_digest(fold: FoldFolder) -> str:
+    """Return a digest of the scores of all parts of a fold, which does not depend on the form of their file."""
+    import polars as pl
+
+    scores = pl.read_parquet(fold.scores_path, columns=["score"])["score"]
+    return hashlib.sha256(scores.to_numpy().astype("<f8").tobytes()).hexdigest()[:DIGITS]
 
 
 def values_digest(method: MethodFolder) -> str:

@@ -34,6 +34,7 @@ from gradrank.tuning.folders import Contest
 # The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
 NO_JOBS = short_digest({})
 TUNING = ("tune", "refit")  # stages of a contest whose code depends on the method
+RECHECKED = "rechecked"  # key of a record; see `gradrank.provenance.record_code`
 VALUES = "values"  # first part of the keys values/<dataset>/<method>, which a contest's methods have in `read`
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages that pages and the studies' own jobs use
 
