@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
 from gradrank.data.folds.held_out import draw_held_out
 from gradrank.data.reader import Batch
-from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
+from gradrank.evaluation.estimator.feature_values import feature_values
+from gradrank.evaluation.rankings.arrays import numbers, query_ids, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
 ROWS = "rows of X"
@@ -52,7 +53,7 @@ class Reader:
         """
         features = self.features(X, part, is_new)
         labels = same_length(grades(y, f"{part}y"), len(features), f"{part}y", ROWS).astype(np.int32)
-        qids, offsets, rows = group_rows(same_length(ids(qid, f"{part}qid"), len(features), f"{part}qid", ROWS))
+        qids, offsets, rows = group_rows(same_length(query_ids(qid, f"{part}qid"), len(features), f"{part}qid", ROWS))
         weights = None if sample_weight is None else _checked_weights(sample_weight, len(features))
         if rows is not None:
             features, labels = features[rows], labels[rows]
@@ -77,7 +78,7 @@ class Reader:
     def batch(self, X: Any, qid: Any) -> Batch:
         """Return the rows, grouped by query, without grades. Raises GradrankError for an invalid argument."""
         features = self.features(X, "check, ")
-        qids, offsets, rows = group_rows(same_length(ids(qid, "check, qid"), len(features), "check, qid", ROWS))
+        qids, offsets, rows = group_rows(same_length(query_ids(qid, "check, qid"), len(features), "check, qid", ROWS))
         features = features if rows is None else features[rows]
         return Batch(features, offsets, qids.to_numpy(), pl.repeat(None, len(features), dtype=pl.String, eager=True))
 
@@ -88,15 +89,17 @@ class Reader:
         Raises GradrankError if X is not an array or a table of numbers, if the features are not those of the training
         data, if a value is infinite, or if a value is missing and the method does not accept missing values.
         """
-        if hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__dataframe__"):
-            import polars as pl
-
-            X = pl.DataFrame(X)
+        given = feature_values(
+            X, f"{part}X", None if is_new else tuple(getattr(self.estimator, "feature_names_in_", ()))
+        )
+        options: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": False}
         try:
             with np.errstate(over="ignore"):  # values that exceed float32 become infinite, and are refused below
-                features = np.asarray(
-                    validate_data(self.estimator, X, reset=is_new, dtype=np.float32, order="C", ensure_all_finite=False)
-                )
+                if given.is_table:
+                    validate_data(self.estimator, given.named, reset=is_new, skip_check_array=True)
+                    features = np.asarray(check_array(given.values, input_name="X", **options))
+                else:
+                    features = np.asarray(validate_data(self.estimator, given.values, reset=is_new, **options))
         except (TypeError, ValueError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise GradrankError(f"{part}X: {reason}. Fix: {_fix(reason)}") from None
@@ -118,7 +121,7 @@ def query_rows(rows: int, qid: Any, query: Any, pair: Any) -> tuple[np.ndarray, 
     that of the pair, or the only query. pair: two row numbers of X, or None. Raises GradrankError if the query or the
     pair does not exist, or if the query is ambiguous.
     """
-    named = ["" for _ in range(rows)] if qid is None else same_length(ids(qid, "qid"), rows, "qid", ROWS)
+    named = ["" for _ in range(rows)] if qid is None else same_length(query_ids(qid, "qid"), rows, "qid", ROWS)
     names = np.array([str(name) for name in named], dtype=object)
     if pair is not None:
         if len(pair) != 2 or not all(isinstance(row, int | np.integer) and 0 <= row < rows for row in pair):

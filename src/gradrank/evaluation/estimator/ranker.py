@@ -30,7 +30,7 @@ from gradrank.evaluation.estimator.parameters import (
 )
 from gradrank.evaluation.estimator.trained_model import METRIC, TrainedModel
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.rankings.arrays import ids, same_length
+from gradrank.evaluation.rankings.arrays import query_ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
 from gradrank.training.fit import fit
 from gradrank.training.history import History
@@ -176,8 +176,17 @@ class Ranker(TrainedModel):
         Raises
         ------
         GradrankError
-            If an argument is invalid, or if the method cannot be trained on the data.
+            If an argument is invalid, or if the method cannot be trained on the data. The estimator stays as it was.
         """
+        before = vars(self).copy()
+        try:
+            return self._fit(X, y, qid, sample_weight, eval_set)
+        except BaseException:  # a new order of the columns must not meet the weights of an earlier fit
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: tuple[Any, Any, Any] | None) -> Self:
         with input_errors():
             convention = named_convention(self.convention)
             cls, params = resolve_method(self.method, self._method_params)
@@ -235,7 +244,7 @@ class Ranker(TrainedModel):
                         f"qid: missing, but {self.method} scores the documents of a query together. Fix: give qid"
                     )
                 return self._scored(features, np.array([0, len(features)]))
-            _, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(features), "qid", ROWS))
+            _, offsets, rows = group_rows(same_length(query_ids(qid, "qid"), len(features), "qid", ROWS))
             if rows is None:
                 return self._scored(features, offsets)
             scores = np.empty(len(features))

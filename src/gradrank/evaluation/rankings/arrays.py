@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.ids import text_ids
+from gradrank.data.ids import query_id_error, text_ids
 
 
 def numbers(values: Any, name: str) -> np.ndarray:
@@ -36,14 +36,38 @@ def ids(values: Any, name: str) -> pl.Series:
     """
     column = _column(values, name)
     series = column if isinstance(column, pl.Series) else _series(column, name)
-    if series.dtype.is_float():
-        series = series.fill_nan(None)
     _check_missing(series, name)
+    if series.dtype.is_float():
+        return pl.Series(_whole(series.to_numpy(), name))
     if series.dtype.is_integer():
         whole = series.cast(pl.Int64, strict=False)  # null if the id is too large
         return whole if not whole.null_count() else series.cast(pl.String)
-    text = text_ids(series, name, name)
-    return text.cast(pl.Int64) if series.dtype.is_float() else text
+    return text_ids(series, name, name)
+
+
+def _whole(values: np.ndarray, name: str) -> np.ndarray:
+    """Return float ids as int64. NumPy checks them, because Polars' expressions do not return in a forked process."""
+    if np.isnan(values).any():
+        raise GradrankError(_missing_error(int(np.isnan(values).argmax()), name))
+    is_odd = (values != np.floor(values)) | (np.abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1))
+    if is_odd.any():
+        row = int(is_odd.argmax())
+        raise GradrankError(
+            f"{name}: the id {values[row]!r} in row {row} (counted from 0) is a fraction or too large for a float. "
+            "Fix: give ids as text or whole numbers"
+        )
+    return values.astype(np.int64)
+
+
+def query_ids(values: Any, name: str) -> pl.Series:
+    """Return (n,) query ids as `ids` does. Also raises GradrankError for text that files refuse as a query id."""
+    series = ids(values, name)
+    if series.dtype == pl.String:
+        for text in dict.fromkeys(series.to_list()):
+            if reason := query_id_error(text):
+                row = series.to_list().index(text)
+                raise GradrankError(f"{name}: row {row} (counted from 0) {reason}. Fix: correct the id of this row")
+    return series
 
 
 def same_length(values: Any, rows: int, name: str, others: str) -> Any:

@@ -1,5 +1,6 @@
 """Judgements and scores from arrays or files, with the rows of each query next to each other."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.document_ids import document_ids
 from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.rankings.arrays import ids, numbers, same_length
+from gradrank.evaluation.rankings.arrays import ids, numbers, query_ids, same_length
 from gradrank.evaluation.score_files import read_ranking
 
 
@@ -40,7 +41,7 @@ def judged(y: Any, qid: Any, docid: Any) -> Judged:
                 raise GradrankError(f"{name}: the data in y have their own ids. Fix: leave out {name}")
         return Judged(y if isinstance(y, Judgements) else read_judgements(y))
     labels = grades(y)
-    queries, offsets, rows = group_rows(same_length(ids(qid, "qid"), len(labels), "qid", "grades in y"))
+    queries, offsets, rows = group_rows(same_length(query_ids(qid, "qid"), len(labels), "qid", "grades in y"))
     docids = None
     if docid is not None:
         given_ids = same_length(ids(docid, "docid"), len(labels), "docid", "grades in y")
@@ -103,15 +104,22 @@ def grades(y: Any, name: str = "y") -> np.ndarray:
 def group_rows(qid: pl.Series) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
     """Return the (q,) query ids in the order of their first rows, (q+1,) offsets, and the (n,) grouped row numbers.
 
-    If the rows of each query are next to each other, None is returned instead of the row numbers.
+    If the rows of each query are next to each other, None is returned instead of the row numbers. Polars only holds the
+    ids, because its parallel operations do not return in a forked process.
     """
-    runs = qid.rle().struct.unnest()
-    lengths = runs["len"].to_numpy().astype(np.int64)
-    if runs["value"].n_unique() == len(runs):
-        return runs["value"], np.r_[0, np.cumsum(lengths)], None
-    first = runs.with_row_index("run").select(pl.col("run").first().over("value"))  # first run of the same query
-    query_of_row = np.repeat(first["run"].to_numpy().astype(np.int64), lengths)
-    sizes = np.bincount(query_of_row, minlength=len(runs))
-    is_first = sizes > 0
-    offsets = np.r_[0, np.cumsum(sizes[is_first])]
-    return runs["value"].filter(pl.Series(is_first)), offsets, np.argsort(query_of_row, kind="stable")
+    values = qid.to_numpy() if qid.dtype.is_integer() else np.array(_positions(qid.to_list()), np.int64)
+    starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(values) else np.zeros(0, np.int64)
+    _, first, query = np.unique(values[starts], return_index=True, return_inverse=True)
+    lengths = np.diff(np.r_[starts, len(values)])
+    if len(first) == len(starts):
+        return qid.gather(starts), np.r_[0, np.cumsum(lengths)], None
+    rank = np.argsort(np.argsort(first))  # queries in the order of their first rows
+    query_of_row = np.repeat(rank[query], lengths)
+    offsets = np.r_[0, np.cumsum(np.bincount(query_of_row))]
+    return qid.gather(starts[np.sort(first)]), offsets, np.argsort(query_of_row, kind="stable")
+
+
+def _positions(texts: Sequence[str]) -> list[int]:
+    """Return the position of each text among the distinct texts, in the order of their first appearance."""
+    found: dict[str, int] = {}
+    return [found.setdefault(text, len(found)) for text in texts]
