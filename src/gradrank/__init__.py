@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradrank.base.processor import pin
+    from gradrank.base.warning_categories import DegenerateModelWarning, TiedScoresWarning
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.evaluation.estimator.ranker import Ranker, load
@@ -22,7 +23,9 @@ __version__ = "0.2.0"
 
 # key: public name; value: the module that defines it. `models` is a package that can be called.
 _MODULES = {
+    "DegenerateModelWarning": "gradrank.base.warning_categories",
     "Ranker": "gradrank.evaluation.estimator.ranker",
+    "TiedScoresWarning": "gradrank.base.warning_categories",
     "compare": "gradrank.evaluation.rankings.comparison",
     "conventions": "gradrank.evaluation.rankings.listings",
     "datasets": "gradrank.data.datasets",
@@ -37,7 +40,9 @@ _MODULES = {
     "table": "gradrank.report.tables.results_table",
 }
 __all__ = [
+    "DegenerateModelWarning",
     "Ranker",
+    "TiedScoresWarning",
     "__version__",
     "compare",
     "conventions",

@@ -7,6 +7,7 @@ contest.py, grouped by purpose. Each imports the modules that it needs when it r
 import atexit
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from gradrank import __version__
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import use_own_models
 from gradrank.base.processor import pin
+from gradrank.base.warning_categories import GradrankWarning
 from gradrank.cli import contest, export_model, inspect, report_stages, stages, submit, table, use
 
 app = typer.Typer(
@@ -42,6 +44,7 @@ def prepare(
     """Find the user's models, and set the instruction set and the folder of compiled code, before any command runs."""
     use_own_models()
     pin()
+    warnings.simplefilter("ignore", GradrankWarning)  # commands print the notes themselves, without a line of code
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from gradrank.evaluation.per_query import QueryValues
 CONSTANT = "constant"  # name of the row for a ranking that gives every document the same score
 NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a note is shown
 SERIOUS_SHARE = 1.0  # difference, in half widths of the 95% interval, above which the note is a warning
+ROUNDING = 1e-9  # largest difference of two means that counts as a rounding error
 MOST_NAMED = 3  # maximum number of methods that the note names
 
 Values = Mapping[str, QueryValues]  # key: convention
@@ -59,10 +60,21 @@ def file_order(measured: Mapping[str, Values], convention: str) -> Iterator[dict
             if np.isnan(expected):
                 continue
             half = values[convention].half_width(metric)
-            share = abs(mean - expected) / half if half > 0 else np.nan
+            share = share_of_half_width(mean - expected, half)
             row = {"convention": convention, "model": model, "metric": metric, "mean": mean}
             row |= {"expected": expected, "difference": mean - expected}
             yield row | {"half_width": half, "share": share}
+
+
+def share_of_half_width(difference: float, half_width: float) -> float:
+    """Return the absolute difference in half widths of the interval, in which a difference is noticed.
+
+    Without a half width, as for a single query or for equal values of all queries, every difference is infinitely
+    large, and no difference is nan.
+    """
+    if half_width > 0:
+        return abs(difference) / half_width
+    return np.inf if abs(difference) > ROUNDING else np.nan
 
 
 def notable_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -124,8 +124,15 @@ def compute(
     The keys are the names. The other arguments are those of Ranking. Raises GradrankError for an unknown metric or
     convention, and for malformed input.
     """
+    return metric_values(names, Ranking(scores, labels, offsets, resolve(convention), ids, ranked))
+
+
+def metric_values(names: Sequence[str], ranking: Ranking) -> dict[str, np.ndarray]:
+    """Return a dict with the (q,) float64 values of each metric in `names` of one ranking. The keys are the names.
+
+    Raises GradrankError for an unknown metric.
+    """
     metrics = {name: find(name) for name in names}
-    ranking = Ranking(scores, labels, offsets, resolve(convention), ids, ranked)
     return {name: _values(ranking, metric, parameters) for name, (metric, parameters) in metrics.items()}
 
 

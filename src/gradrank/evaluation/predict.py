@@ -13,6 +13,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.data.reader import Batch, batches, read_new
 from gradrank.data.tables.roles import Columns
+from gradrank.training.score_checks import has_order
 from gradrank.training.trained_fold import TrainedFold
 
 
@@ -44,6 +45,7 @@ def predict(
     if form not in ("letor", "trec"):
         raise GradrankError(f"form {form!r}: expected 'letor' or 'trec'")
     trained, rows, unnamed = TrainedFold.load(fold), 0, 0
+    several, is_ordered = False, False
     reading = read_new(Path(data), trained.schema, columns)
     with _opened(out) as stream:
         for batch in batches(reading):
@@ -54,6 +56,13 @@ def predict(
                 stream.write(_trec_run(batch, scores, rows, trained.model.name))
                 unnamed += batch.docids.null_count()
             rows += len(scores)
+            several |= bool(np.any(np.diff(batch.offsets) > 1))
+            is_ordered = is_ordered or has_order(scores, batch.offsets)
+    if several and not is_ordered:
+        print(
+            f"warning: {data}: the model gives all documents of each query the same score, so it orders nothing",
+            file=sys.stderr,
+        )
     if unnamed:
         print(
             f"note: {data}: {unnamed} documents have no id; the run uses their row numbers, from 1, as ids, as "

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams
 from gradrank.training.registry import get_model, parameter_hint
-from gradrank.training.score_checks import InvalidScores
+from gradrank.training.score_checks import InvalidScores, check_scores, has_order
+from gradrank.training.training_queries import have_two_grades
 from gradrank.training.weights import with_usable_weights
 
 
@@ -40,3 +43,64 @@ def fit(
         return cls.fit(train, vali, params, seed, callback)
     except InvalidScores as error:
         raise GradrankError(f"{cls.name}: while it was fitted: {error}") from None
+
+
+def degenerate_model_note(model: Model, params: Any, train: Collection) -> str:
+    """Return the text about a trained model that learned no order, with the cause if it is known; else an empty text.
+
+    Such a model is not an error, because one configuration of a search may give it. Its value is that of a random
+    order, or of the order of the rows. params: the parameters of the model. train: the training part, which the model
+    scores until two documents of a query differ.
+    """
+    source = train.pair_source
+    if not (source is not None and source.given) and not have_two_grades(train).any():
+        return (
+            f"{model.name}: no training query has documents of different grades, so there is no order to learn, and "
+            "the order of the scores means nothing. Fix: correct the grades, or train on more queries"
+        )
+    if _orders_documents(model, train):
+        return ""
+    cause, fix = _cause(params, train)
+    return (
+        f"{model.name}: the model gives all documents of each training query the same score, so it orders nothing"
+        f"{cause and f', because {cause}'}. Fix: {fix}"
+    )
+
+
+def _orders_documents(model: Model, part: Collection) -> bool:
+    """Return whether a model gives different scores to two documents of a query of `part`.
+
+    Few queries are scored first, because nearly every model orders the first ones. The result is True if the scores are
+    invalid.
+    """
+    start, count = 0, 1
+    while start < part.queries:
+        end = min(start + count, part.queries)
+        first, last = int(part.offsets[start]), int(part.offsets[end])
+        offsets = part.offsets[start : end + 1] - first
+        try:
+            scores = check_scores(model.score(part.features[first:last], offsets), last - first, model.name)
+        except InvalidScores:  # reported wherever scores are used
+            return True
+        if has_order(scores, offsets):
+            return True
+        start, count = end, 4 * count
+    return False
+
+
+def _cause(params: Any, train: Collection) -> tuple[str, str]:
+    """Return the cause of constant scores, which is empty if it is unknown, and the repair."""
+    first = train.features[np.repeat(train.offsets[:-1], np.diff(train.offsets))]
+    if np.all((train.features == first) | (np.isnan(train.features) & np.isnan(first))):
+        return "no feature varies within a query", "give features that differ between the documents of a query"
+    least = getattr(params, "min_data_in_leaf", None)
+    if least is None:
+        return "", "compare the features with the grades, or change the parameters of the method"
+    sample = getattr(params, "bagging_fraction", 1.0) if getattr(params, "bagging_freq", 0) else 1.0
+    documents = int(sample * train.rows)
+    if documents >= 2 * least:
+        return "", f"lower min_data_in_leaf (now {least}), or train on more documents"
+    return (
+        f"a split with min_data_in_leaf={least} needs {2 * least:,} documents and a tree is trained on {documents:,}",
+        f"lower min_data_in_leaf to {max(documents // 10, 1)} or less, or train on more documents",
+    )

@@ -22,7 +22,7 @@ from gradrank.base.stamps import mismatches, write_stamp
 from gradrank.data.collection import Collection
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
-from gradrank.training.fit import fit, resolve
+from gradrank.training.fit import degenerate_model_note, fit, resolve
 from gradrank.training.history import History
 from gradrank.training.members import copy_members, trained_members, with_member_scores
 from gradrank.training.model import Model, ModelParams
@@ -158,6 +158,8 @@ def _fit_and_score(
         fitted = fit(cls, parts["train"], parts["vali"], params, spec["job_seed"], history)
         seconds = time.perf_counter() - started
         fitted.save(folder.model_path)
+        if note := degenerate_model_note(fitted, params, parts["train"]):
+            print(f"{history.job}: warning: {note}", file=sys.stderr, flush=True)
         # Each part leaves memory after it has been scored, so the three parts are never in memory together.
         scores = [_scores(fitted, parts.pop(split), split)[0] for split in ("train", "vali")]
     parts["test"] = read("test")

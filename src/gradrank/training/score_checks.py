@@ -1,4 +1,4 @@
-"""Check that a model returns valid scores, which are one finite real number per document."""
+"""Checks of the scores of a model: one finite real number per document, and different numbers within a query."""
 
 from typing import Any
 
@@ -36,3 +36,9 @@ def check_scores(scores: Any, rows: int, source: str) -> np.ndarray:
             f"{first + 1}. Fix: lower the learning rate if training diverged; otherwise correct the model"
         )
     return array.astype(np.float64, copy=False)
+
+
+def has_order(scores: np.ndarray, offsets: np.ndarray) -> bool:
+    """Return whether a query has two different scores. scores: (n,) numbers. offsets: (q+1,) as in Collection."""
+    starts = offsets[:-1]
+    return bool(np.any(np.maximum.reduceat(scores, starts) != np.minimum.reduceat(scores, starts)))

@@ -1,6 +1,7 @@
 """Ranker: every method of gradrank as a scikit-learn estimator."""
 
 import tempfile
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,6 +13,7 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
+from gradrank.base.warning_categories import DegenerateModelWarning
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -32,7 +34,7 @@ from gradrank.evaluation.estimator.trained_model import METRIC, TrainedModel
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import query_ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
-from gradrank.training.fit import fit
+from gradrank.training.fit import degenerate_model_note, fit
 from gradrank.training.history import History
 from gradrank.training.job import partial_folder, publish
 from gradrank.training.model import ModelParams
@@ -154,7 +156,7 @@ class Ranker(TrainedModel):
         sample_weight: Any = None,
         eval_set: tuple[Any, Any, Any] | None = None,
     ) -> Self:
-        """Train the method, and return the estimator.
+        """Train the method, and return the estimator. A model that learned no order is a DegenerateModelWarning.
 
         Parameters
         ----------
@@ -208,8 +210,11 @@ class Ranker(TrainedModel):
             history = History(self.method, every_seconds=np.inf)
             with use_threads(resolve_threads(self.n_jobs)):
                 model = fit(cls, parts[0], parts[1], params, seed, history)
+                note = degenerate_model_note(model, params, parts[0])
         self.fold_ = TrainedFold(model, self._specification(params, seed))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
+        if note:
+            warnings.warn(note, DegenerateModelWarning, stacklevel=3)  # the caller of `fit`
         return self
 
     def _specification(self, params: ModelParams, seed: int) -> dict[str, Any]:
@@ -252,22 +257,24 @@ class Ranker(TrainedModel):
             return scores
 
     def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean NDCG@10 over queries under the convention of the estimator.
+        """Return the mean NDCG@10 over queries under the convention of the estimator, in expectation over ties.
 
         The default convention, `standard`, has the gain 2^y - 1 and the discount 1/log2(rank + 1). A query without
-        relevant documents has the value 0. Equal scores are ranked in the order of the rows. Other measures:
-        `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
+        relevant documents has the value 0. The value of a query is the mean over all orders of equal scores. With the
+        order of the rows, a model without any order could win a grid search if the rows are sorted by grade. Other
+        measures: `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
 
         X, y, qid: as in `fit`. sample_weight: (n,) weights, equal within each query. The mean over queries is weighted
         by these weights.
         """
         check_is_fitted(self)
         with input_errors():
+            convention = named_convention(self.convention).in_expectation()
             rows = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid, sample_weight)
             check_equal_within_queries(rows)
             data = rows.collection
             scores = self._scored(data.features, data.offsets)
-            values = compute([METRIC], scores, data.labels, data.offsets, self.convention)[METRIC]
+            values = compute([METRIC], scores, data.labels, data.offsets, convention)[METRIC]
             return float(np.average(values, weights=data.query_weights))
 
     def save(self, folder: Path | str) -> None:

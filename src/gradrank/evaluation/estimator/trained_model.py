@@ -13,6 +13,7 @@ from gradrank.evaluation.estimator.inputs import Reader, input_errors, query_row
 from gradrank.evaluation.estimator.parameters import resolve_threads
 from gradrank.evaluation.explanations.importance import Importance, group_columns, importance
 from gradrank.evaluation.explanations.pairs import PairExplanation, explain_documents
+from gradrank.evaluation.rankings.tied_scores import warn_of_tied_scores
 from gradrank.training.trained_fold import TrainedFold
 
 METRIC = "ndcg@10"  # the measure of `Ranker.score`, and the default of `importance`
@@ -53,7 +54,9 @@ class TrainedModel(BaseEstimator):
             data = Reader(self, self.fold_.model.takes_missing).rows(X, y, qid).collection
             columns = None if groups is None else group_columns(self.fold_.schema.feature_names, groups)
             options = {"convention": self.convention, "groups": columns, "repeats": repeats, "seed": seed}
-            return importance(self.fold_, data, metric, **options)
+            found = importance(self.fold_, data, metric, **options)
+        warn_of_tied_scores({"": found.tied}, found.note, stacklevel=2)
+        return found
 
     def explain(
         self, X: Any, *, qid: Any = None, query: Any = None, pair: tuple[int, int] | None = None, seed: int = 0

@@ -18,6 +18,7 @@ from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.rankings.tied_scores import TiedScores, tied_scores, tied_scores_note
 from gradrank.evaluation.statistics import Interval, mean_interval
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.training_queries import have_two_grades
@@ -34,7 +35,8 @@ class Importance(Result):
     features: the d names of the features or groups. drops: one Interval per feature: the mean over queries of the drop
     in the metric, and the bounds of its 95% interval by Student's t. metric: name of the metric. convention: the
     choices of the evaluation program. model: name of the model. mean: mean of the metric over queries with the
-    unchanged data. queries: number of queries with a value. repeats: number of permutations per feature.
+    unchanged data. queries: number of queries with a value. repeats: number of permutations per feature. tied: the
+    effect of equal scores on the mean.
     """
 
     features: list[str]
@@ -45,6 +47,12 @@ class Importance(Result):
     mean: float
     queries: int
     repeats: int
+    tied: TiedScores
+
+    @property
+    def note(self) -> str:
+        """The text about equal scores of the unchanged data; empty if the mean does not depend on their order."""
+        return tied_scores_note({"": self.tied}, self.convention)
 
     def frame(self) -> pl.DataFrame:
         """Return a frame with the columns `feature`, `drop`, `low` and `high`, sorted by `drop`, the largest first.
@@ -68,7 +76,7 @@ class Importance(Result):
             [row["feature"], number(row["drop"], "+.4f"), number(row["low"], "+.4f"), number(row["high"], "+.4f")]
             for row in self.frame().to_dicts()
         ]
-        return [section(caption, ["feature", "drop", "low", "high"], 1, lines, "importance")]
+        return [section(caption, ["feature", "drop", "low", "high"], 1, lines, "importance", self.note)]
 
 
 class Copy(NamedTuple):
@@ -133,7 +141,7 @@ def importance(
         """Return the (q,) values of the metric for (n,) scores."""
         return compute([name], scores, data.labels, data.offsets, resolved, ids)[name]
 
-    unchanged = values(fold.score(data.features, data.offsets))
+    unchanged = values(scores := fold.score(data.features, data.offsets))
     defined = unchanged[~np.isnan(unchanged)]
     if not len(defined):
         raise GradrankError(
@@ -141,9 +149,9 @@ def importance(
             "metric or convention, or give data with relevant documents"
         )
     intervals = [mean_interval(drops) for drops in _drops(fold, data, columns, values, repeats, seed)]
-    return Importance(
-        names, intervals, name, resolved, fold.model.name, float(defined.mean()), len(defined), int(repeats)
-    )
+    mean, count = float(defined.mean()), len(defined)
+    tied = tied_scores({name: unchanged}, scores, data.labels, data.offsets, resolved)
+    return Importance(names, intervals, name, resolved, fold.model.name, mean, count, int(repeats), tied)
 
 
 def _drops(

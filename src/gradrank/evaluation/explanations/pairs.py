@@ -87,7 +87,9 @@ class PairExplanation(Result):
             lines.append([f"{len(rest)} others", "", "", number(float(rest.sum()), "+.4f")] + [""] * has_errors)
         lines.append(["sum", "", "", number(float(self.contributions.sum()), "+.4f")] + [""] * has_errors)
         head = ["feature", a, b, "contribution"] + ["standard error"] * has_errors
-        return [section(caption, head, 1, lines, "explanation", f"{a} and {b} are {self.naming}.")]
+        tie = " Their scores are equal, so the model does not order them." if of_a == of_b else ""
+        note = f"{a} and {b} are {self.naming}.{tie}"
+        return [section(caption, head, 1, lines, "explanation", note)]
 
 
 def explain_pair(fold: TrainedFold, features: np.ndarray, first: int, second: int, *, seed: int = 0) -> PairExplanation:

@@ -1,7 +1,7 @@
 """Comparison of rankings of the same queries by paired tests."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal
@@ -14,9 +14,10 @@ from gradrank.base.numbers import number, p_value
 from gradrank.evaluation.conventions import Convention, resolve
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.rankings.evaluation import values_per_query
+from gradrank.evaluation.rankings.evaluation import notes, values_per_query
 from gradrank.evaluation.rankings.inputs import Judged, judged
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.rankings.tied_scores import TiedMean, TiedScores
 from gradrank.evaluation.significance.resampling_tests import bootstrap_test, randomisation_test
 from gradrank.evaluation.statistics import (
     LEVEL,
@@ -56,7 +57,9 @@ class Comparison(Result):
     `p_equivalence_corrected` (without a correction, `p_equivalence`) is below .05. An undefined value is null.
 
     family: description of the comparisons for which p values are corrected. metric, convention, test, correction,
-    margin: as given to `compare`. note: the text about queries with the value 0 due to few documents; may be empty.
+    margin: as given to `compare`. note: the texts about queries with the value 0 due to few documents and about equal
+    scores, one per line; may be empty. tied: the means that depend on the order of equal scores, by ranking; see
+    Evaluation.
     """
 
     table: pl.DataFrame
@@ -67,6 +70,7 @@ class Comparison(Result):
     correction: Literal["holm"] | None
     margin: float | None
     note: str = ""
+    tied: Mapping[str, TiedMean] = field(default_factory=dict)
 
     def sections(self) -> list[Section]:
         """Return the table of the comparisons."""
@@ -126,7 +130,7 @@ def compare(
     rankings
         Dict from the name of a ranking to its scores: (n,) numbers, or the path of a score file. See `evaluate`.
     y, qid, docid, metric, convention
-        Relevance grades, ids, and names of the metric and the convention. See `evaluate`.
+        Relevance grades, ids, and names of the metric and the convention, which orders equal scores. See `evaluate`.
     baseline
         Name of a ranking. If given, every other ranking is compared with it. Otherwise, all pairs are compared.
     test
@@ -158,9 +162,11 @@ def compare(
     pairs = _pairs(rankings, baseline)
     _check_choices(test, correction, margin, seed)
     name, resolved = metric_name(metric), resolve(convention)
-    values, note = _values(rankings, judged(y, qid, docid), name, resolved)
+    values, short, tied = _values(rankings, judged(y, qid, docid), name, resolved)
+    note = notes(short, tied, resolved, 2)
     table = _table(values, pairs, _test_function(test, seed), correction, margin)
-    return Comparison(table, _family(values, pairs, baseline), name, resolved, test, correction, margin, note)
+    means = {key: each.means[name] for key, each in tied.items() if each.means}
+    return Comparison(table, _family(values, pairs, baseline), name, resolved, test, correction, margin, note, means)
 
 
 def _pairs(rankings: Mapping[str, Any], baseline: str | None) -> list[tuple[str, str]]:
@@ -206,14 +212,15 @@ def _family(names: Collection[str], pairs: Sequence[tuple[str, str]], baseline: 
 
 def _values(
     rankings: Mapping[str, Any], judgements: Judged, metric: str, convention: Convention
-) -> tuple[dict[str, np.ndarray], str]:
-    """Return a dict with the (q,) values of each ranking, nan where the metric is undefined, and the note on zeros."""
-    values, note = {}, ""
-    for name, scores in rankings.items():
-        table, of_ranking = values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
-        values[name] = table[metric].fill_null(np.nan).to_numpy()
-        note = note or of_ranking
-    return values, note
+) -> tuple[dict[str, np.ndarray], str, dict[str, TiedScores]]:
+    """Return the (q,) values of each ranking, nan where the metric is undefined, and the two arguments of `notes`."""
+    found = {
+        name: values_per_query(judgements, scores, f"rankings[{name!r}]", convention, [metric])
+        for name, scores in rankings.items()
+    }
+    values = {name: each.table[metric].fill_null(np.nan).to_numpy() for name, each in found.items()}
+    short = next((each.short for each in found.values() if each.short), "")
+    return values, short, {name: each.tied for name, each in found.items()}
 
 
 def _table(

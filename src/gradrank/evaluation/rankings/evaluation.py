@@ -1,10 +1,11 @@
 """Evaluation of one ranking: values per query, means and intervals."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
@@ -15,6 +16,13 @@ from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.rankings.inputs import Judged, judged, ranking
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.rankings.tied_scores import (
+    TiedMean,
+    TiedScores,
+    tied_scores,
+    tied_scores_note,
+    warn_of_tied_scores,
+)
 from gradrank.evaluation.short_lists import short_lists_note, zeros_of_short_lists
 from gradrank.evaluation.statistics import mean_interval
 
@@ -27,13 +35,17 @@ class Evaluation(Result):
 
     per_query: frame with one row per query. The columns are `qid` and one per metric. The queries have the order of
     their first rows. Undefined values are null. convention: the choices of the evaluation program. confidence:
-    confidence level of the intervals. note: the text about queries with the value 0 due to few documents; may be empty.
+    confidence level of the intervals. note: the texts about queries with the value 0 due to few documents and about
+    equal scores, one per line; may be empty. tied: the means that depend on the order of equal scores, by metric; each
+    has the fields `mean`, `expected` (the mean over all orders) and `queries` (the number of queries whose value
+    depends on the order).
     """
 
     per_query: pl.DataFrame
     convention: Convention
     confidence: float
     note: str = ""
+    tied: Mapping[str, TiedMean] = field(default_factory=dict)
 
     @cached_property
     def means(self) -> pl.DataFrame:
@@ -76,7 +88,7 @@ def evaluate(
 
     Arrays can be given as NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. The rows can be in any
     order; the rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the
-    rows decides between documents with equal scores.
+    rows decides between equal scores. If it changes a value, a note has the mean over all orders.
 
     Parameters
     ----------
@@ -120,22 +132,48 @@ def evaluate(
     names, resolved = _names(metrics), resolve(convention)
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
-    table, note = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
-    return Evaluation(table, resolved, confidence, note)
+    table, short, tied = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
+    return Evaluation(table, resolved, confidence, notes(short, {"": tied}, resolved, 2), tied.means)
+
+
+class ValuesPerQuery(NamedTuple):
+    """The values of one ranking.
+
+    table: frame with one row per query: `qid`, and one column per metric. short: the result of `short_lists_note`.
+    tied: the effect of equal scores.
+    """
+
+    table: pl.DataFrame
+    short: str
+    tied: TiedScores
 
 
 def values_per_query(
     judged: Judged, scores: Any, name: str, convention: Convention, metrics: Sequence[str]
-) -> tuple[pl.DataFrame, str]:
-    """Return one row per query: `qid`, and one column per metric in gradrank's own spelling.
+) -> ValuesPerQuery:
+    """Return the values of one ranking.
 
-    The second value is the result of `short_lists_note`. name: name of the scores in error messages.
+    metrics: names in gradrank's own spelling. name: name of the scores in error messages.
     """
     judgements, values, ranked = ranking(judged, scores, name)
     table = query_table(judgements, values, convention, metrics, ranked)
     zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
-    note = short_lists_note(zeros, len(table), convention.name)
-    return table.select(pl.Series("qid", judgements.ids), *metrics), note
+    by_metric = {metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics}
+    return ValuesPerQuery(
+        table.select(pl.Series("qid", judgements.ids), *metrics),
+        short_lists_note(zeros, len(table), convention.name),
+        tied_scores(by_metric, values, judgements.labels, judgements.offsets, convention, ranked),
+    )
+
+
+def notes(short: str, tied: Mapping[str, TiedScores], convention: Convention, stacklevel: int) -> str:
+    """Return the notes on short lists and on equal scores, one per line, and warn if equal scores matter noticeably.
+
+    short: the result of `short_lists_note`. tied: the effects of equal scores, by the name of the ranking.
+    """
+    about_ties = tied_scores_note(tied, convention)
+    warn_of_tied_scores(tied, about_ties, stacklevel + 1)
+    return "\n".join(filter(None, (short, about_ties)))
 
 
 def _names(metrics: Iterable[str] | str) -> list[str]:

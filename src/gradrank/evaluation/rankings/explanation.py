@@ -12,6 +12,7 @@ from gradrank.evaluation.conventions import PROGRAMS, Convention
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.inputs import judged, ranking
 from gradrank.evaluation.rankings.result import Result, Section, section
+from gradrank.evaluation.rankings.tied_scores import tied_scores, tied_scores_note, warn_of_tied_scores
 
 REFERENCE = "standard"
 SHOWN = 10  # number of queries that are printed
@@ -38,7 +39,8 @@ class ConventionExplanation(Result):
     the part of the difference of the means that comes from these queries. queries: frame with one row per query and
     convention other than `standard`: `qid`, `convention`, `value`, `standard` (value under `standard`), `difference`,
     `documents`, `relevant` (numbers of documents and of relevant documents) and `reasons`. Rows are sorted by the
-    absolute difference, the largest first. k: rank at which NDCG is computed.
+    absolute difference, the largest first. k: rank at which NDCG is computed. note: the text about equal scores under
+    `standard`; may be empty.
 
     A rule of the convention is a reason for the difference of a query if the value changes when this rule alone is
     replaced by that of `standard`. If no single replacement changes the value, a rule is a reason if adding this rule
@@ -49,6 +51,7 @@ class ConventionExplanation(Result):
     reasons: pl.DataFrame
     queries: pl.DataFrame
     k: int
+    note: str = ""
 
     def sections(self) -> list[Section]:
         """Return the tables of the means, the reasons and the first queries."""
@@ -76,7 +79,8 @@ class ConventionExplanation(Result):
         ]
         label = f"NDCG@{self.k}"
         head = ["convention", "rules that differ", "mean", "difference", "queries that differ"]
-        parts = [section(f"{label} of one ranking, compared with the convention `standard`", head, 2, means, "means")]
+        caption = f"{label} of one ranking, compared with the convention `standard`"
+        parts = [section(caption, head, 2, means, "means", self.note)]
         if reasons:
             head = ["convention", "reason", "queries", "difference of means"]
             parts.append(section(f"Reasons for the differences in {label}", head, 2, reasons, "reasons"))
@@ -142,7 +146,10 @@ def explain_convention(
         rules[program] = ", ".join(FIELDS[field][0] for field in fields)
         reasons = _reasons(ndcg, base, convention, fields)
         tables.append(pl.DataFrame(columns | {"convention": program, "value": ndcg(convention), "reasons": reasons}))
-    return _explanation(pl.concat(tables), rules, int(k))
+    tied = tied_scores({name: ndcg(base)}, values, judgements.labels, judgements.offsets, base, ranked)
+    note = tied_scores_note({"": tied}, base)
+    warn_of_tied_scores({"": tied}, note, stacklevel=2)
+    return replace(_explanation(pl.concat(tables), rules, int(k)), note=note)
 
 
 def _reasons(ndcg: Any, base: Convention, convention: Convention, fields: list[str]) -> pl.Series:

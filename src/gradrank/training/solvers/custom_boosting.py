@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback
 from gradrank.training.solvers.boosting import B, BoostedTrees, boost, create_booster, lightgbm_settings
@@ -93,6 +94,11 @@ class WrappedBoostedTrees(BoostedTrees[B]):
         """Train the wrapped booster; see `Model.fit`. Raises the errors of `with_grades_to_order` and `check`."""
         train = with_grades_to_order(train, cls.name)
         cls.check(train, params)
+        if np.all((train.features == train.features[0]) | np.isnan(train.features) & np.isnan(train.features[0])):
+            raise GradrankError(
+                f"{cls.name}: all documents of the training part have the same features, from which LightGBM builds no "
+                "tree for this loss. Fix: give features that differ between documents"
+            )
         ((target, settings),) = cls.objectives(train.labels, params)
         booster = create_booster(train, vali, target, lightgbm_settings(params, train, seed % 2**31) | settings)
         wrapped = cls.wrap(booster, train, params, seed)

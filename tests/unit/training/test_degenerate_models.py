@@ -1,0 +1,80 @@
+"""Models that learned no order: every registered model is noted, by `Ranker.fit` and by training jobs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gradrank import DegenerateModelWarning, Ranker
+from gradrank.base.errors import GradrankError
+from gradrank.data.parse import parse
+from gradrank.training.fit import degenerate_model_note, fit
+from gradrank.training.job import train
+from gradrank.training.registry import missing_packages, models
+from made_rankings import linear_grades, silent
+
+FAST = {"epochs": 1, "rounds": 2, "passes": 1, "landmarks": 10, "members": 1, "pairs_per_epoch": 50}
+DATA = linear_grades(1, 12, 9)
+CAUSES = {
+    "no feature varies": replace(DATA, features=np.zeros_like(DATA.features)),
+    "different grades": replace(DATA, labels=np.ones_like(DATA.labels)),
+    "min_data_in_leaf": DATA,
+}
+
+
+def small(cls):
+    return cls.Params(**{name: value for name, value in FAST.items() if name in cls.Params.model_fields})
+
+
+def trained(cause, part):
+    """Yield every model that can be trained on a part, with its note."""
+    for cls in models().values():
+        params = small(cls)
+        has_leaves = "min_data_in_leaf" in cls.Params.model_fields
+        if missing_packages(cls) or cls.members(params) or (cause == "min_data_in_leaf" and not has_leaves):
+            continue
+        if has_leaves:
+            params = params.model_copy(update={"min_data_in_leaf": 200})
+        try:
+            model = fit(cls, part, part, params, 1, silent)
+        except GradrankError:  # a clear error is right, too
+            continue
+        yield model, degenerate_model_note(model, params, part)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_model_without_an_order_is_noted_with_the_cause(cause):
+    notes = {model.name: note for model, note in trained(cause, CAUSES[cause])}
+    assert len(notes) > 5
+    assert {name: note for name, note in notes.items() if cause not in note} == {}
+
+
+def test_no_model_with_an_order_is_noted():
+    for name in ("regression", "ranksvm", "listnet", "single_feature", "mart"):
+        params = small(models()[name])
+        if name == "mart":
+            params = params.model_copy(update={"min_data_in_leaf": 2})
+        model = fit(models()[name], DATA, DATA, params, 1, silent)
+        assert degenerate_model_note(model, params, DATA) == ""
+
+
+def test_an_order_in_the_last_query_alone_counts():
+    features = np.zeros_like(DATA.features)
+    features[-9:] = DATA.features[-9:]
+    part = replace(DATA, features=features)
+    params = small(models()["regression"])
+    assert degenerate_model_note(fit(models()["regression"], part, part, params, 1, silent), params, part) == ""
+
+
+def test_a_fit_warns_and_a_job_logs(tmp_path, capfd):
+    qid = DATA.query_of_row
+    with pytest.warns(DegenerateModelWarning, match="min_data_in_leaf") as caught:
+        Ranker("lambdamart", random_state=1).fit(DATA.features, DATA.labels, qid=qid)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    rows = zip(DATA.labels, qid, DATA.features, strict=True)
+    lines = [f"{y} qid:{q + 1} " + " ".join(f"{i + 1}:{v}" for i, v in enumerate(x)) for y, q, x in rows]
+    (tmp_path / "data.txt").write_text("\n".join([*lines, ""]))
+    parse(tmp_path / "data.txt", tmp_path / "parquet", seed=1, dataset="mine")
+    for model, count in (("lambdamart", 1), ("regression", 0)):
+        train(model, tmp_path / "parquet", 1, {}, 1, tmp_path / model)
+        assert capfd.readouterr().err.count("same score") == count
