@@ -32,6 +32,15 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() in _OPENED_BY
 
 
+def is_utf8(path: Path) -> bool:
+    """Return True if the name of a file can be written as UTF-8, which Polars and pyarrow require."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def plain_name(path: Path) -> Path:
     """Return the path without the suffix for compression: train.txt.gz -> train.txt."""
     return path.with_suffix("") if is_packed(path) else path

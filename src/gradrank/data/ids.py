@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.exact_numbers import is_beyond_exact
 
 WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
 MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # words for a missing value, in lower case
@@ -30,20 +31,19 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
 
     column: the name of the column. where: the name of the data in error messages.
 
-    Raises GradrankError for floats that are not whole numbers, for bytes that are not UTF-8, and for nested types.
+    Raises GradrankError for numbers that are not whole, for floats so large that different ids may be equal, for bytes
+    that are not UTF-8, and for nested types.
     """
     kind = ids.dtype
     try:
         if kind.is_float():
             ids = ids.fill_nan(None)
-            odd = ~(ids.is_finite() & (ids == ids.floor()) & (ids.abs() < 2**53))
-            if odd.any():
-                row = int(odd.arg_true()[0])
-                raise GradrankError(
-                    f"{where}: row {row + 1}, column {column!r}: the id {ids[row]!r} is a fraction or too large for a "
-                    "float. Fix: store ids as text or whole numbers"
-                )
+            _refuse(ids, is_beyond_exact(ids), column, where, f"too large for a {str(kind).lower()}")
             return ids.cast(pl.Int64).cast(pl.String)
+        if kind.is_decimal():
+            whole = ids.cast(pl.Int128, strict=False)
+            _refuse(ids, ids.is_not_null() & (whole.cast(kind, strict=False) != ids).fill_null(True), column, where)
+            return whole.cast(pl.String)
         if kind.is_nested() or kind == pl.Object:
             raise GradrankError(f"{where}: column {column!r} is {kind}. Fix: store ids as text or whole numbers")
         return ids.cast(pl.String)
@@ -51,6 +51,17 @@ def text_ids(ids: pl.Series, column: str, where: object) -> pl.Series:
         raise GradrankError(
             f"{where}: column {column!r} holds ids that are not UTF-8 text. Fix: store ids as text"
         ) from None
+
+
+def _refuse(ids: pl.Series, is_odd: pl.Series, column: str, where: object, or_else: str = "") -> None:
+    """Raise GradrankError for the first id for which `is_odd` is True, if any."""
+    if is_odd.any():
+        row = int(is_odd.arg_true()[0])
+        reason = f"a fraction or {or_else}" if or_else else "a fraction"
+        raise GradrankError(
+            f"{where}: row {row + 1}, column {column!r}: the id {ids[row]!r} is {reason}. Fix: store ids as text or "
+            "whole numbers"
+        )
 
 
 def numbered(files: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, list[str] | None]]:

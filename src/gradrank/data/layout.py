@@ -23,6 +23,8 @@ from typing import Literal, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, lines, plain_name
+from gradrank.data.file_forms import check_form
+from gradrank.data.pipes import readable_path
 
 SPLITS = ("train", "vali", "test")
 NAMES = {
@@ -150,8 +152,9 @@ def find_layout(path: Path | str, options: FoldOptions = FoldOptions()) -> Layou
     Raises GradrankError if no collection or more than one is found, if one of its files is missing, if a text file has
     too few queries to be divided, or if `options` do not apply to the layout.
     """
-    path = Path(path)
+    path = readable_path(path)
     if path.is_file():
+        check_form(path)
         return _single_file(path, options)
     if not path.is_dir():
         raise GradrankError(f"{path}: no such file or folder. Fix: correct the path")

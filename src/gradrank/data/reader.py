@@ -17,11 +17,13 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PACKED, PlainFile
+from gradrank.data.file_forms import check_form
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normaliser
+from gradrank.data.pipes import readable_path
 from gradrank.data.tables.roles import Columns, Required, check_exist
-from gradrank.data.tables.table import DataTable, raw_table, read_tables
+from gradrank.data.tables.table import DataTable, grades_in_scores, raw_table, read_tables
 from gradrank.data.text.letor import chunks, map_ahead, schema, text_frame
 from gradrank.data.text.rows import Missing, fill, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries_of_files
@@ -232,8 +234,10 @@ def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B
 
     The features of text are checked nevertheless. In a table, columns without a role are ignored.
     """
-    if is_table(_existing(path)):
-        tables = read_tables([raw_table(path, path, columns.header)], columns, Required(features=()))
+    path = _existing(path)
+    if is_table(path):
+        raw = raw_table(path, path, columns.header)
+        tables = read_tables([raw], grades_in_scores(raw, columns), Required(features=()))
         return Reading(tables, 0, False, "keep")
     _check_no_columns(path, columns)
     sources = find_queries_of_files([PlainFile(path)], numbers=True)
@@ -265,7 +269,8 @@ def read_new(
 
     Raises GradrankError if the data lack a feature of the model, or have a feature that the model was not trained on.
     """
-    if isinstance(data, pl.DataFrame) or is_table(_existing(data)):
+    data = data if isinstance(data, pl.DataFrame) else _existing(data)
+    if isinstance(data, pl.DataFrame) or is_table(data):
         where = FRAME if isinstance(data, pl.DataFrame) else data
         raw = raw_table(data, where, trained.columns.header)
         if trained.width > len(raw.names):
@@ -359,7 +364,11 @@ def _check_some(path: Path, width: int) -> None:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path. Raises GradrankError if there is no such file, or if files of this type are not supported."""
+    """Return the path as one that can be opened several times.
+
+    Raises GradrankError if there is no such file, or if files of this form are not read.
+    """
+    path = readable_path(path)
     if not path.is_file():
         raise GradrankError(f"{path}: no such file. Fix: give LETOR or SVMlight text, Parquet, CSV or TSV")
     if path.suffix.lower() in ARCHIVES:
@@ -367,4 +376,5 @@ def _existing(path: Path) -> Path:
             f"{path}: {path.suffix} files are not supported. Fix: extract the file, or compress it as "
             f"{', '.join(PACKED)}"
         )
+    check_form(path)
     return path

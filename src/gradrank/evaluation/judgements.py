@@ -9,15 +9,18 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import blocks, is_packed
+from gradrank.data.compressed import blocks, is_packed, is_utf8
 from gradrank.data.compressed import lines as packed_lines
+from gradrank.data.file_forms import check_form
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
+from gradrank.data.pipes import readable_path
 from gradrank.data.reader import read_judged
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.parquet import OF_POLARS
 from gradrank.data.tables.roles import Columns
+from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import BYTE_ORDER_MARK
 from gradrank.evaluation.document_ids import document_ids
 
@@ -31,7 +34,8 @@ class Judgements:
     labels: (n,) integer grades. offsets: (q+1,) first row of each query, and n as the last element. qids: (q,)
     integers. docids: (n,) document ids, or None. names: (q,) query ids if the data have textual ids, else None. If
     there are textual ids, `qids` contains their numbers. complete: whether all documents of the queries are included.
-    `complete` is False for qrels, which contain only judged documents.
+    `complete` is False for qrels, which contain only judged documents. lists_judged_only: True for a table of ids and
+    grades without features, which may be complete data or qrels. Rankings may contain further documents.
     """
 
     labels: np.ndarray
@@ -40,6 +44,7 @@ class Judgements:
     docids: pl.Series | None
     names: np.ndarray | None = None
     complete: bool = True
+    lists_judged_only: bool = False
 
     @property
     def ids(self) -> np.ndarray:
@@ -74,7 +79,9 @@ def read_judgements(
     reading = read_judged(path, columns)
     (source,) = reading.sources
     frames = [frame.select(name for name in JUDGED if name in frame.columns) for frame in reading.frames(source)]
-    return _grouped([pl.concat(frames)], path)
+    judgements = _grouped([pl.concat(frames)], path)
+    is_list = isinstance(source, DataTable) and judgements.docids is not None and not source.unread
+    return replace(judgements, lists_judged_only=is_list)
 
 
 def _judged(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
@@ -159,7 +166,7 @@ def lines(path: Path) -> pl.LazyFrame:
 
     The text has no byte order mark, no carriage return, and no white space at its ends.
     """
-    source = BytesIO(b"".join(blocks(path))) if is_packed(path) else path
+    source = path if is_utf8(path) and not is_packed(path) else BytesIO(b"".join(blocks(path)))
     lines = pl.scan_lines(source, name="text", row_index_name="number", row_index_offset=1, glob=False)
     return lines.with_columns(pl.col("text").str.strip_prefix("\ufeff").str.strip_chars())
 
@@ -178,8 +185,13 @@ def collect(table: pl.LazyFrame, path: Path) -> pl.DataFrame:
 
 
 def existing_file(path: Path | str) -> Path:
-    """Return the path as a Path. Raises GradrankError if there is no such file."""
-    path = Path(path)
+    """Return the path as a Path that can be opened several times.
+
+    Raises GradrankError if there is no such file, or if its form is not read.
+    """
+    path = readable_path(path)
     if not path.is_file():
-        raise GradrankError(f"{path}: no such file")
+        kind = "a folder or a device, not a file" if path.exists() else "no such file"
+        raise GradrankError(f"{path}: {kind}. Fix: give the path of a file")
+    check_form(path)
     return path

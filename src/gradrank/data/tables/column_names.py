@@ -75,3 +75,8 @@ def named_columns(role: str, names: Sequence[str], excluded: Collection[str] = (
 def is_index(name: str) -> bool:
     """Return True if a column of this name is the row index of a data frame, or has no name."""
     return INDEX.fullmatch(name.strip()) is not None
+
+
+def is_of_run(name: str) -> bool:
+    """Return True if a column of this name has a meaning in runs and qrels but is not read, such as the rank."""
+    return normalised(name) in RUN_COLUMNS

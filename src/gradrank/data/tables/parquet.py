@@ -15,6 +15,7 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
+from gradrank.data.compressed import is_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +29,7 @@ def parquet_schema(path: Path) -> pl.Schema:
     import pyarrow.parquet as pq
 
     with _refused(path):
-        return _checked(pq.ParquetFile(path).schema_arrow.empty_table()).schema
+        return _checked(pq.ParquetFile(_source(path)).schema_arrow.empty_table()).schema
 
 
 def read_parquet(path: Path, columns: Collection[str] | None = None, content: BytesIO | None = None) -> pl.DataFrame:
@@ -43,7 +44,7 @@ def read_parquet(path: Path, columns: Collection[str] | None = None, content: By
     import pyarrow.parquet as pq
 
     with _refused(path):
-        file = pq.ParquetFile(content or path)
+        file = pq.ParquetFile(_source(path, content))
         names = [name for name in file.schema_arrow.names if columns is None or name in columns]
         if file.schema.names != file.schema_arrow.names or len({*names}) < len(names):  # nested or repeated names
             return _checked(file.read(names))
@@ -57,16 +58,45 @@ def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
     import pyarrow.parquet as pq
 
     with _refused(path):
-        named = (pq.read_schema(content or path).pandas_metadata or {}).get("index_columns", [])
+        named = (pq.read_schema(_source(path, content)).pandas_metadata or {}).get("index_columns", [])
     return [name for name in named if isinstance(name, str)]
+
+
+def _source(path: Path, content: BytesIO | None = None) -> Path | BytesIO:
+    """Return what pyarrow opens: the path, or the content if pyarrow cannot open the path."""
+    return content or (path if is_utf8(path) else BytesIO(path.read_bytes()))
 
 
 def _checked(table: "pa.Table") -> pl.DataFrame:
     """Validate a table and return it as a data frame. Raises errors of pyarrow or Polars if the table is damaged."""
     table.validate(full=True)
     names = table.column_names  # fails if a name is not text
-    frame = pl.DataFrame(table.rename_columns(names))
+    if wide := [field for field in table.schema if "decimal256" in str(field.type)]:
+        raise _unsupported(wide[0])  # Polars would print the backtrace of a panic
+    try:
+        frame = pl.DataFrame(table.rename_columns(names))
+    except pl.exceptions.ComputeError:
+        raise _unsupported(next(field for field in table.schema if not _is_supported(field))) from None
     return frame.rename(dict(zip(frame.columns, names, strict=True)))  # Polars replaces empty names
+
+
+class _UnsupportedColumn(Exception):
+    """A column whose type Polars cannot read."""
+
+
+def _unsupported(field: "pa.Field") -> _UnsupportedColumn:
+    return _UnsupportedColumn(f"column {field.name!r} has the type {field.type}")
+
+
+def _is_supported(field: "pa.Field") -> bool:
+    """Return True if Polars can read a column of this type."""
+    import pyarrow as pa
+
+    try:
+        pl.DataFrame(pa.schema([field]).empty_table())
+    except pl.exceptions.ComputeError:
+        return False
+    return True
 
 
 @contextmanager
@@ -76,6 +106,10 @@ def _refused(path: Path) -> Iterator[None]:
 
     try:
         yield
+    except _UnsupportedColumn as error:
+        raise GradrankError(
+            f"{path}: {error}, which cannot be read. Fix: store it as numbers or text, or delete it"
+        ) from None
     except (ArrowException, OSError, *OF_POLARS, UnicodeDecodeError) as error:
         if isinstance(error, MemoryError):
             raise

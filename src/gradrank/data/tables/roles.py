@@ -6,6 +6,7 @@ roles follow from the column names (see column_names.py).
 A column whose name suggests that it is not a feature is used as a feature only if the user declares so (`keep`).
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
@@ -109,6 +110,11 @@ class Roles:
     aside: list[AsideColumn] = field(default_factory=list)
     weight: str | None = None
 
+    @property
+    def named(self) -> list[str]:
+        """The columns that have a role."""
+        return [name for name in (self.query, self.label, self.docid, self.weight) if name]
+
 
 class Required(NamedTuple):
     """The roles and features that a table must have.
@@ -145,7 +151,7 @@ def find_roles(
     if duplicates := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise GradrankError(
             f"{where}: {names.count(duplicates[0])} columns are called {duplicates[0]!r}. Fix: rename or delete all "
-            "but one"
+            f"but one{_header_hint(names)}"
         )
     _check_declared_once(where, columns)
     declared_features = {*(required.features or ()), *columns.keep}
@@ -208,7 +214,7 @@ def _column_of(
         usual = {"query": "qid, query_id, topic", "label": "label, relevance, grade", "docid": "docid, docno"}[role]
         raise GradrankError(
             f"{where}: no {role} column; expected a name such as {usual}; found {_listed(names)}. Fix: declare it "
-            f"({_declare(role, 'NAME')})"
+            f"({_declare(role, 'NAME')}){_header_hint(names)}"
         )
     return candidates[0] if candidates else None
 
@@ -322,6 +328,16 @@ def _declare(key: str, name: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:12]) + (f", .. ({len(names)} in all)" if len(names) > 12 else "")
+
+
+def _header_hint(names: Sequence[str]) -> str:
+    """Return what to do if the first row has values and no names; empty if no name is a number."""
+    if not any(re.fullmatch(r"[+-]?\d*\.?\d+(e[+-]?\d+)?", name, re.IGNORECASE) for name in names):
+        return ""
+    return (
+        "; if the first row has no names, declare `header: false` in params.yaml, `--no-header` on the command line, "
+        "or add a row of names"
+    )
 
 
 def _near(name: str, names: Iterable[str]) -> str:

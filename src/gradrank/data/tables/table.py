@@ -5,6 +5,7 @@ ids has numbers, they must be whole, and each id is the decimal form of its numb
 counts as missing. Missing values are allowed in features and document ids, but are errors in grades and query ids.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -20,6 +21,7 @@ from gradrank.data.compressed import content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
 from gradrank.data.row_ranges import row_ranges
+from gradrank.data.tables.column_names import is_index, is_of_run, named_columns, normalised
 from gradrank.data.tables.parquet import index_columns, read_parquet
 from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
 from gradrank.data.tables.separated import SEPARATORS, line_of, read_separated
@@ -115,6 +117,13 @@ class DataTable:
     order: np.ndarray | None = None
 
     @property
+    def unread(self) -> list[str]:
+        """The columns of the file without a role, other than those of runs and qrels and the index of a data frame."""
+        return [
+            name for name in self.kinds if name not in self.roles.named and not is_index(name) and not is_of_run(name)
+        ]
+
+    @property
     def ids(self) -> np.ndarray:
         """The (q,) query ids in the file, as int64 or as text (dtype object)."""
         return self.qids if self.names is None else np.array(self.names, object)
@@ -190,6 +199,22 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
         _table(raw, columns_of, found, qids, names, columns.grade_edges)
         for raw, columns_of, found, (qids, names) in zip(raws, roles, queries, numbers, strict=True)
     ]
+
+
+def grades_in_scores(raw: RawTable, columns: Columns) -> Columns:
+    """Return the columns with `score` as the label if the table is qrels in the form of BEIR or ranx.
+
+    These have the columns of ids and a column `score` of grades, and no other columns.
+    """
+    scores = [name for name in raw.names if normalised(name) == "score"]
+    others = [name for name in raw.names if name not in scores and not is_index(name) and name not in raw.index]
+    named = [len(named_columns(role, others)) for role in ("query", "label", "docid")]
+    if columns.label or len(scores) != 1 or len(others) != 2 or named != [1, 0, 1]:
+        return columns
+    print(
+        f"note: {raw.where}: the grades are in column {scores[0]!r}, as in the qrels of BEIR and ranx", file=sys.stderr
+    )
+    return replace(columns, label=scores[0])
 
 
 def raw_table(data: Path | pl.DataFrame, where: Path | str, header: bool = True) -> RawTable:

@@ -36,7 +36,9 @@ from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import PlainFile
+from gradrank.data.file_forms import check_form
 from gradrank.data.memory import check_memory
+from gradrank.data.pipes import readable_path
 from gradrank.data.text import tokens
 from gradrank.data.text.rows import Missing, Rows, first_row, read_rows
 from gradrank.data.text.text_file import TextFile, find_queries
@@ -81,11 +83,13 @@ def scan_letor(
     >>> gradrank.scan_letor(path).group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
     [(1, 2, 2), (2, 1, 1)]
     """
-    paths = [Path(path) for path in ([source] if isinstance(source, str | Path) else source)]
+    paths = [readable_path(path) for path in ([source] if isinstance(source, str | Path) else source)]
     if not paths:
         raise GradrankError("scan_letor: `source` is empty. Fix: give at least one file")
     if missing_files := [str(path) for path in paths if not path.is_file()]:
         raise GradrankError(f"{', '.join(missing_files)}: no such file. Fix: correct the path in `source`")
+    for path in paths:
+        check_form(path)
     plain = cache(PlainFile)  # decompresses each file only once; the copy exists as long as the frame
     first = first_row(paths[0])
     width, sparse = (features, True) if features else (first.features, first.sparse)

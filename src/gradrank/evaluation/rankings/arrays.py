@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.exact_numbers import EXACT, first_gap, merged_array_row, merged_object_row, merged_row
 from gradrank.data.ids import query_id_error, text_ids
 
 
@@ -18,13 +19,16 @@ def numbers(values: Any, name: str) -> np.ndarray:
     """Return (n,) numbers as a NumPy array of integers or floats; booleans become 0 and 1.
 
     name: name of the argument in error messages. Raises GradrankError if the data are not one-dimensional, not numeric,
-    or have missing values. A nan is not a missing value.
+    have missing values, or have different numbers that would be equal as float64. A nan is not a missing value.
     """
     array = values if isinstance(values, np.ndarray) else _column(values, name)
+    if isinstance(array, np.ndarray) and (array.dtype.kind == "O" or _may_be_rounded(values, array)):
+        _refuse_merged(merged_object_row(np.asarray(values, dtype=object).ravel()), name)
     if isinstance(array, pl.Series) or array.dtype.kind not in "iufb" or isinstance(array, np.ma.MaskedArray):
         array = _numeric(array if isinstance(array, pl.Series) else _series(array, name), name)
     if array.ndim != 1:
         raise GradrankError(_shape_error(array.shape, name))
+    _refuse_merged(merged_array_row(array), name)
     return array.astype(np.int64) if array.dtype.kind == "b" else array
 
 
@@ -49,12 +53,12 @@ def _whole(values: np.ndarray, name: str) -> np.ndarray:
     """Return float ids as int64. NumPy checks them, because Polars' expressions do not return in a forked process."""
     if np.isnan(values).any():
         raise GradrankError(_missing_error(int(np.isnan(values).argmax()), name))
-    is_odd = (values != np.floor(values)) | (np.abs(values) >= 2.0 ** (np.finfo(values.dtype).nmant + 1))
+    is_odd = (values != np.floor(values)) | (np.abs(values) >= first_gap(values.dtype))
     if is_odd.any():
         row = int(is_odd.argmax())
         raise GradrankError(
-            f"{name}: the id {values[row]!r} in row {row} (counted from 0) is a fraction or too large for a float. "
-            "Fix: give ids as text or whole numbers"
+            f"{name}: the id {values[row]} in row {row} (counted from 0) is a fraction or too large for a "
+            f"{values.dtype}. Fix: give ids as text or whole numbers"
         )
     return values.astype(np.int64)
 
@@ -78,7 +82,8 @@ def same_length(values: Any, rows: int, name: str, others: str) -> Any:
 
 
 def _numeric(series: pl.Series, name: str) -> np.ndarray:
-    if series.dtype.is_decimal():
+    if series.dtype.is_decimal() or series.dtype in (pl.Int128, pl.UInt128):
+        _refuse_merged(merged_row(series), name)
         series = series.cast(pl.Float64)
     if not (series.dtype.is_numeric() or series.dtype == pl.Boolean or series.dtype == pl.Null):
         raise GradrankError(
@@ -86,6 +91,20 @@ def _numeric(series: pl.Series, name: str) -> np.ndarray:
         )
     _check_missing(series, name)
     return series.to_numpy()
+
+
+def _may_be_rounded(values: Any, array: np.ndarray) -> bool:
+    """Return True for a list with large values that NumPy converted to floats; they may have been whole numbers."""
+    is_float_list = isinstance(values, list | tuple) and array.dtype.kind == "f"
+    return is_float_list and bool((np.abs(array) >= EXACT).any())
+
+
+def _refuse_merged(row: int | None, name: str) -> None:
+    if row is not None:
+        raise GradrankError(
+            f"{name}: the number of row {row} (counted from 0) is too large or has too many digits for a 64-bit float, "
+            "in which it equals another number. Fix: give smaller numbers, such as the ranks of the values"
+        )
 
 
 def _check_missing(series: pl.Series, name: str) -> None:
@@ -109,6 +128,8 @@ def _column(values: Any, name: str) -> pl.Series | np.ndarray:
             raise GradrankError(_missing_error(int(np.argmax(missing)), name))
         return values.to_numpy()
     try:
+        if "decimal256" in str(getattr(values, "type", "")):  # Polars would print the backtrace of a panic
+            raise GradrankError(f"{name}: its type is {values.type}. Fix: convert {name} to float64, int64 or text")
         if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
             return pl.Series(values)
         return np.asarray(values)
@@ -125,7 +146,7 @@ def _series(array: np.ndarray, name: str) -> pl.Series:
         return pl.Series(array.tolist() if array.dtype.kind == "O" else array)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise GradrankError(
-            f"{name}: the values have different types: {_first_line(error)}. Fix: convert {name} to one type"
+            f"{name}: the values do not have one type: {_first_line(error)}. Fix: convert {name} to numbers or text"
         ) from None
 
 
