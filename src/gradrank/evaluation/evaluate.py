@@ -24,8 +24,10 @@ from gradrank.evaluation.per_query import QUERY
 from gradrank.evaluation.score_file_pattern import SPLITS
 from gradrank.evaluation.score_files import read_ranking
 from gradrank.evaluation.seeds import SEED
+from gradrank.training.score_checks import has_order
 
 TYPES = {"fold": pl.Int8, SEED: pl.Int32}  # key: name of a key column that is not text; value: its type
+CONSTANT_FOLDS = "constant"  # key of evaluation.json: the folds whose test scores are equal within each query
 MOST_FOLDS = 127  # folds beyond this number need a wider type
 
 
@@ -43,13 +45,14 @@ def evaluate_folds(
     The columns are `convention`, `fold`, `seed` (if there are several seeds), `split` (train, vali or test), `qid`,
     `query` (if the ids are text) and one column per metric. Undefined values are null. data: the stored collection.
     spec: the configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are in
-    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. Raises GradrankError if
-    a fold is missing, if it was trained with other settings or on other data, or if its scores are malformed.
+    `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. If all test documents
+    of each query of a fold have the same score, evaluation.json names the fold. Raises GradrankError if a fold is
+    missing, if it was trained with other settings or on other data, or if its scores are malformed.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
     stored = StoredCollection.open(data)
     resolved = resolve_conventions(stored, conventions)
-    tables, inputs = [], {COLLECTION: sha256(data / COLLECTION)}
+    tables, inputs, constant = [], {COLLECTION: sha256(data / COLLECTION)}, []
     for seed in (None, *further_seeds):
         for number, parts in enumerate(stored.folds, start=1):
             fold = method.fold(number, seed)
@@ -61,14 +64,23 @@ def evaluate_folds(
             for split in fold.spec().get("splits", SPLITS):
                 judgements = read_judgements(stored, parts[split])
                 tables += evaluate_part(fold, split, judgements, resolved, metrics, keys, len(stored.folds))
+                if split == "test" and _is_constant(fold, judgements):
+                    constant.append(fold.folder.relative_to(method.folder).as_posix())
     order = {convention.name: i for i, convention in enumerate(resolved)}
     joined = pl.concat(tables).sort(pl.col("convention").replace_strict(order), maintain_order=True)
     with atomic(method.per_query_path) as partial:
         joined.write_parquet(partial)
     stamp = {"conventions": list(conventions), "metrics": list(metrics), "inputs": inputs, "code": code}
     versions = {"gradrank": __version__, "numpy": np.__version__, "polars": pl.__version__}
-    stamp |= {"versions": versions, "processor": form()}
+    stamp |= {"versions": versions, "processor": form()} | ({CONSTANT_FOLDS: constant} if constant else {})
     write_stamp(method.evaluation_path, stamp, [method.per_query_path])
+
+
+def _is_constant(fold: FoldFolder, judgements: Judgements) -> bool:
+    """Return whether all test documents of each query have the same score, and a query has several documents."""
+    judgements, scores, ranked = read_ranking(fold.scores_path, judgements, "test")
+    scores = np.where(ranked, scores, -np.inf)
+    return not has_order(scores, judgements.offsets) and bool(np.any(np.diff(judgements.offsets) > 1))
 
 
 def resolve_conventions(stored: StoredCollection, names: Sequence[str]) -> list[Convention]:

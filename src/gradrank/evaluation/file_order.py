@@ -106,6 +106,25 @@ def note(rows: Iterable[dict[str, Any]]) -> tuple[str, bool] | None:
     return text, any(row["share"] > SERIOUS_SHARE for row in notable if row["model"] != CONSTANT)
 
 
+def constant_scores_note(rows: Iterable[Mapping[str, Any]], order: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return a note on the methods that give all test documents of each query the same score; None if there are none.
+
+    rows: rows with the keys `model` and `fold`. order: as yielded by `file_order`.
+    """
+    folds: dict[str, list[str]] = {}
+    for row in rows:
+        folds.setdefault(row["model"], []).append(row["fold"])
+    if not folds:
+        return None
+    named = "; ".join(f"`{model}` in {', '.join(own)}" for model, own in folds.items())
+    constant = max((row for row in order if row["model"] == CONSTANT), key=_moved, default=None)
+    value = f": {_both(constant)}" if constant else ""
+    return (
+        "Methods without an order: all documents of each test query have the same score. Their values are those of a "
+        f"constant score{value}. Affected: {named}. The log of a training job may name the cause."
+    )
+
+
 def _both(row: Mapping[str, Any]) -> str:
     return f"{metric_label(row['metric'])} {row['mean']:.4f} ({row['expected']:.4f} in expectation)"
 

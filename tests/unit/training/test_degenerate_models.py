@@ -7,7 +7,12 @@ import pytest
 
 from gradrank import DegenerateModelWarning, Ranker
 from gradrank.base.errors import GradrankError
+from gradrank.base.results import FoldFolder
 from gradrank.data.parse import parse
+from gradrank.data.stored import StoredCollection
+from gradrank.evaluation.evaluate import evaluate_folds
+from gradrank.report.tables.summary import summary
+from gradrank.report.tables.summary_tables import cautions, read_tables
 from gradrank.training.fit import degenerate_model_note, fit
 from gradrank.training.job import train
 from gradrank.training.registry import missing_packages, models
@@ -71,10 +76,34 @@ def test_a_fit_warns_and_a_job_logs(tmp_path, capfd):
     with pytest.warns(DegenerateModelWarning, match="min_data_in_leaf") as caught:
         Ranker("lambdamart", random_state=1).fit(DATA.features, DATA.labels, qid=qid)
     assert len(caught) == 1 and caught[0].filename == __file__
-    rows = zip(DATA.labels, qid, DATA.features, strict=True)
-    lines = [f"{y} qid:{q + 1} " + " ".join(f"{i + 1}:{v}" for i, v in enumerate(x)) for y, q, x in rows]
-    (tmp_path / "data.txt").write_text("\n".join([*lines, ""]))
-    parse(tmp_path / "data.txt", tmp_path / "parquet", seed=1, dataset="mine")
+    data = stored(tmp_path)
     for model, count in (("lambdamart", 1), ("regression", 0)):
-        train(model, tmp_path / "parquet", 1, {}, 1, tmp_path / model)
+        train(model, data, 1, {}, 1, tmp_path / model)
         assert capfd.readouterr().err.count("same score") == count
+
+
+def test_the_summary_and_the_report_warn_of_constant_scores(tmp_path):
+    data, results = stored(tmp_path), tmp_path / "results/mine"
+    for model in ("lambdamart", "regression"):
+        for fold in range(1, len(StoredCollection.open(data).folds) + 1):
+            train(model, data, fold, {}, 1, results / model / f"fold{fold}")
+        spec = FoldFolder(results / model / "fold1").spec()
+        settings = {"model": model, "dataset": "mine", "params": spec["params"], "seed": 1}
+        evaluate_folds(results / model, data, settings, ["standard", "standard_expected"], ["ndcg@10"])
+    summary(results, ["lambdamart", "regression"], "standard", data)
+    tables = read_tables(results / "tables")
+    assert {row["model"] for row in tables["constant_scores"]} == {"lambdamart"}
+    (caution, *_) = cautions(tables, "mine", "standard")  # of the report
+    assert caution.is_serious and "`lambdamart`" in caution.text and "`regression`" not in caution.text
+    page = (results / "summary.md").read_text()
+    assert f"> **Warning.** {caution.text}" in page and "in expectation" in caution.text
+
+
+def stored(folder):
+    """Write DATA as a stored collection, with the rows of each query sorted by grade."""
+    order = np.lexsort((-DATA.labels, DATA.query_of_row))
+    rows = zip(DATA.labels[order], DATA.query_of_row[order], DATA.features[order], strict=True)
+    lines = [f"{y} qid:{q + 1} " + " ".join(f"{i + 1}:{v}" for i, v in enumerate(x)) for y, q, x in rows]
+    (folder / "data.txt").write_text("\n".join([*lines, ""]))
+    parse(folder / "data.txt", folder / "parquet", seed=1, dataset="mine")
+    return folder / "parquet"

@@ -1,6 +1,6 @@
 """The per-query values of one data set, and the rows of its tables: means, tests and published numbers."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -30,7 +30,8 @@ class DatasetValues:
     primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
     has values under the primary convention. short: the rows of `gradrank.evaluation.short_lists`. constant: the values
     of a ranking in which every document has the same score; the keys are conventions. `constant` is empty if the stored
-    collection was not read. baseline: the method that the others are compared with, if it is among the methods.
+    collection was not read. constant_folds: by method, the folds in which all test documents of a query have equal
+    scores. baseline: the method that the others are compared with, if it is among the methods.
     """
 
     dataset: str
@@ -38,6 +39,7 @@ class DatasetValues:
     values: Mapping[str, Mapping[str, QueryValues]]
     short: tuple[Row, ...] = ()
     constant: Mapping[str, QueryValues] = field(default_factory=dict)
+    constant_folds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     baseline: str = BASELINE
 
     @property
@@ -236,6 +238,13 @@ def file_order_rows(dataset: DatasetValues) -> Iterator[Row]:
     """
     constant = {CONSTANT: dataset.constant} if dataset.constant else {}
     return file_order(constant | dict(dataset.values), dataset.primary)
+
+
+def constant_score_rows(dataset: DatasetValues) -> Iterator[Row]:
+    """Yield one row per method and fold in which all test documents of each query have the same score."""
+    for model, folds in dataset.constant_folds.items():
+        for fold in folds:
+            yield {"convention": dataset.primary, "model": model, "fold": fold}
 
 
 def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:

@@ -8,10 +8,12 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, write_json
-from gradrank.base.results import DatasetFolder
+from gradrank.base.results import DatasetFolder, MethodFolder
+from gradrank.base.stamps import read_stamp
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import in_expectation
+from gradrank.evaluation.evaluate import CONSTANT_FOLDS
 from gradrank.evaluation.file_order import constant_score
 from gradrank.evaluation.per_query import QueryValues, write_compact
 from gradrank.evaluation.primary import BASELINE
@@ -49,7 +51,8 @@ def summary(
         raise GradrankError(f"{folder}: no model to summarise. Fix: name at least one in --models")
     values = read_methods(dataset, models, convention)
     metrics, conventions = _metrics_and_conventions(values)
-    measured = DatasetValues(dataset.name, convention, values, baseline=baseline)
+    constant_folds = {model: _constant_folds(dataset.method(model)) for model in models}
+    measured = DatasetValues(dataset.name, convention, values, baseline=baseline, constant_folds=constant_folds)
     held_out = None
     if data is not None:
         both = filter(None, (convention, in_expectation(convention)))
@@ -69,6 +72,11 @@ def summary(
     write_compact(dataset, models, convention)
     with atomic(dataset.summary_page_path) as partial:
         partial.write_text(summary_page(dataset.name, convention, tables, members, held_out), encoding="utf-8")
+
+
+def _constant_folds(method: MethodFolder) -> list[str]:
+    """Return the folds of a method in which all test documents of each query have the same score."""
+    return read_stamp(method.evaluation_path).get(CONSTANT_FOLDS, []) if method.evaluation_path.is_file() else []
 
 
 def _method_tables(dataset: DatasetValues, main: Sequence[Row]) -> dict[str, str]:

@@ -14,6 +14,7 @@
 - short_lists: queries whose value is 0 only because they have few documents
 - file_order: the value with tied scores in file order, and the value in expectation over all orders of tied scores, for
   every method and for a constant score
+- constant_scores: methods and folds in which all test documents of each query have the same score
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +27,7 @@ from gradrank.report.tables.baseline import NOTE, baseline_rows, detectable_sent
 from gradrank.report.tables.dataset_values import (
     RECALL_LEVELS,
     DatasetValues,
+    constant_score_rows,
     file_order_rows,
     fold_means,
     mean_ranks,
@@ -269,6 +271,11 @@ DEFINITIONS = {
         "In file order (in expectation over all orders of tied scores). The column share of the CSV file has the "
         "difference of the two, divided by half the 95% interval.",
     ),
+    "constant_scores": Definition(
+        "Folds of {} in which all test documents of a query have the same score",
+        constant_score_rows,
+        (Column("convention"), Column("model"), Column("fold")),
+    ),
 }
 
 
@@ -333,7 +340,10 @@ def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | N
 
 
 def cautions(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[Caution]:
-    """Return the cautions about short lists and about tied scores, under the primary convention."""
+    """Return the cautions about constant scores, short lists and tied scores, under the primary convention."""
+    order = tables.get("file_order", [])
+    constant = file_order.constant_scores_note(tables.get("constant_scores", []), order)
     short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
-    ties = file_order.note(tables.get("file_order", []))
-    return [*([Caution(short, True)] if short else []), *([Caution(*ties)] if ties else [])]
+    ties = file_order.note(order)
+    found = [Caution(text, True) for text in (constant, short) if text]
+    return [*found, *([Caution(*ties)] if ties else [])]
