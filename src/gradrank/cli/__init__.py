@@ -8,6 +8,7 @@ import atexit
 import os
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -61,6 +62,9 @@ def main() -> None:
                 stream.flush()
             os._exit(0)
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+            stream.reconfigure(errors="backslashreplace")  # a table may have signs that the encoding lacks
     try:
         answer()
     except SystemExit as end:

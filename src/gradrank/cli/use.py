@@ -1,5 +1,6 @@
 """Commands that use data and models: init, evaluate, compare, predict, export, importance, explain."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -90,12 +91,14 @@ def evaluate(
 
     Documents that a TREC run leaves out are counted on standard error.
     """
+    from gradrank.data.pipes import readable_path
     from gradrank.data.tables.roles import Columns
     from gradrank.evaluation.judgements import read_judgements
     from gradrank.evaluation.rankings.evaluation import evaluate as run
     from gradrank.evaluation.rankings.letor_report import LETOR_METRICS, letor_tables
 
     columns = Columns(query, label, docid)
+    scores, data = readable_path(scores), readable_path(data)  # a pipe can be read only once
     judgements = read_judgements(data, columns=columns)
     names = LETOR_METRICS if metrics is None else metrics.split(",")
     result = run(judgements, scores, metrics=names, convention=convention)
@@ -158,7 +161,7 @@ def compare(
     from gradrank.evaluation.judgements import read_judgements
     from gradrank.evaluation.rankings.comparison import compare as run
 
-    names = [path.stem for path in scores]
+    names = [os.fsencode(path.stem).decode(errors="replace") for path in scores]
     for name in names:
         if names.count(name) > 1:
             raise GradrankError(f"two score files are called {name!r}. Fix: rename one of them")

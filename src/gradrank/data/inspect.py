@@ -13,6 +13,7 @@ from gradrank.data.folds.files import FilesRead, read_files
 from gradrank.data.folds.parts import divide
 from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout
 from gradrank.data.part_files import COLLECTION
+from gradrank.data.pipes import readable_path
 from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
@@ -40,6 +41,7 @@ def inspect(
 
     Raises GradrankError if a file cannot be read, or if its queries cannot be divided into folds.
     """
+    path = readable_path(path)
     if (path / COLLECTION).is_file():
         stored = StoredCollection.open(path)
         yield f"{path}: {stored.rows:,} rows, {stored.queries:,} queries, {stored.features} features"

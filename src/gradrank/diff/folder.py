@@ -11,7 +11,7 @@ from gradrank.config.params_file import read
 from gradrank.diff.results import all_measured, methods_of, notices_of, of_provenance, own_model
 from gradrank.diff.state import State
 from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import join_test_queries
+from gradrank.evaluation.per_query import join_test_queries, read_table
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, seeds_of, timings
 from gradrank.provenance.records import versions_and_processors
@@ -22,22 +22,24 @@ if TYPE_CHECKING:
 
 def read_folder(path: Path) -> State:
     """Return the state of a results folder. Raises GradrankError if the folder has no results."""
-    import polars as pl
+    from gradrank.data.tables.parquet import results_table
 
     root, only = _located(path)
     datasets = [root.dataset(only)] if only else root.datasets()
     summaries = {dataset.name: dataset.summary() for dataset in datasets if dataset.summarised}
     methods = [method for dataset in datasets for method in _methods(dataset)]
-    frame = _values(root, methods)
-    names = {*summaries, *([] if frame is None else frame["dataset"].unique())}
+    with results_table(root.per_query_path):
+        frame = _values(root, methods)
+        names = {*summaries, *([] if frame is None else frame["dataset"].unique())}
     names = sorted(names & {only} if only else names)
     if not names:
         raise GradrankError(
             f"{path}: no results; expected <dataset>/{SUMMARY} or <dataset>/<model>/{PER_QUERY} in this folder"
         )
     fields = _recorded_fields(root, names)
-    frames = [pl.read_parquet(dataset.queries_path) for dataset in datasets if dataset.queries_path.is_file()]
-    all_values = all_measured(frames, frame, fields["conventions"])
+    frames = [read_table(dataset.queries_path) for dataset in datasets if dataset.queries_path.is_file()]
+    with results_table(path):
+        all_values = all_measured(frames, frame, fields["conventions"])
     values = {dataset: of_dataset for dataset, of_dataset in all_values.items() if dataset in names}
     costs = {(method.dataset, method.name): Cost.of(timings(method)) for method in methods}
     fix = "Fix: run `dvc pull` or the workflow in the checkout of this folder"
@@ -76,12 +78,10 @@ def _values(root: Results, methods: list[MethodFolder]) -> "pl.DataFrame | None"
     If there are trained folds, the values are read from the files of the methods. Otherwise, they are read from the
     common file that `dvc pull` restores.
     """
-    import polars as pl
-
     evaluated = [method for method in methods if method.evaluated]
     if evaluated and any(method.folds() for method in methods):
         return join_test_queries(evaluated)
-    return pl.read_parquet(root.per_query_path) if root.per_query_path.is_file() else None
+    return read_table(root.per_query_path) if root.per_query_path.is_file() else None
 
 
 def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:

@@ -34,29 +34,34 @@ def read_revision(name: str, committed: Committed) -> State:
     """
     import polars as pl
 
+    from gradrank.data.tables.parquet import results_table
+
     summaries = {
         dataset.name: json.loads(text)
         for path, text in sorted(committed.files.items())
         if (dataset := _RESULTS.dataset(Path(path).parent.name)).summary_path == Path(path)
     }
-    frame, fix = None, "Fix: run the workflow for these data sets"
+    fix = "Fix: run the workflow for these data sets"
     try:
-        frame = pl.read_parquet(io.BytesIO(committed.read(str(_RESULTS.per_query_path))))
+        content = committed.read(str(_RESULTS.per_query_path))
     except GradrankError as error:
-        fix = str(error)
-    measured: list[str] = [] if frame is None else frame["dataset"].unique().to_list()
+        content, fix = None, str(error)
+    with results_table(f"{name}: {_RESULTS.per_query_path}"):
+        frame = None if content is None else pl.read_parquet(io.BytesIO(content))
+        measured: list[str] = [] if frame is None else frame["dataset"].unique().to_list()
     datasets = sorted({*summaries, *measured})
     if not datasets:
         raise GradrankError(
             f"{name}: the commit has no results/<dataset>/{SUMMARY}. Fix: run in the folder of the project"
         )
     fields, notices = _recorded_fields(committed, datasets)
-    frames = [
-        pl.read_parquet(io.BytesIO(text))
-        for path, text in sorted(committed.files.items())
-        if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
-    ]
-    values = all_measured(frames, frame, fields["conventions"])
+    with results_table(name):
+        frames = [
+            pl.read_parquet(io.BytesIO(text))
+            for path, text in sorted(committed.files.items())
+            if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
+        ]
+        values = all_measured(frames, frame, fields["conventions"])
     return State(
         name=name,
         kind=committed.kind,

@@ -151,15 +151,18 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     """
     import polars as pl
 
+    from gradrank.data.tables.parquet import results_table
+
     if not path.is_file():
         raise GradrankError(f"{path}: no such file. Fix: evaluate the model first (`gradrank evaluate-folds`)")
-    table = pl.scan_parquet(path)
-    columns_in_file = table.collect_schema().names()
-    measured = [name for name in columns_in_file if name not in KEYS]
-    wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
-    optional = {SEED, QUERY} & set(columns_in_file)
-    columns = ["convention", "fold", *({SEED} & optional), "qid", *({QUERY} & optional), *wanted]
-    frame = table.filter(pl.col("split") == "test").select(columns).collect()
+    with results_table(path):
+        table = pl.scan_parquet(path)
+        columns_in_file = table.collect_schema().names()
+        measured = [name for name in columns_in_file if name not in KEYS]
+        wanted = measured if metrics is None else [metric for metric in metrics if metric in measured]
+        optional = {SEED, QUERY} & set(columns_in_file)
+        columns = ["convention", "fold", *({SEED} & optional), "qid", *({QUERY} & optional), *wanted]
+        frame = table.filter(pl.col("split") == "test").select(columns).collect()
     if frame.is_empty() or not wanted:
         raise GradrankError(f"{path}: no test queries, or none of the metrics {', '.join(metrics or measured)}")
     frame = _ordered(frame, wanted)  # once, because one call per convention takes more time
@@ -243,7 +246,7 @@ def read_compact(path: Path, convention: str | None = None) -> tuple[str, dict[s
     import polars as pl
 
     convention = compact_conventions(path)[0] if convention is None else convention
-    frame = pl.read_parquet(path).filter(convention=convention)
+    frame = read_table(path).filter(convention=convention)
     metrics = [name for name in COMPACT if name in frame.columns]
     frame = frame.with_columns(pl.col(*metrics).cast(pl.Float64).round(DECIMALS))
     by_model = frame.group_by("model", maintain_order=True)
@@ -252,9 +255,17 @@ def read_compact(path: Path, convention: str | None = None) -> tuple[str, dict[s
 
 def compact_conventions(path: Path) -> list[str]:
     """Return the conventions of a queries.parquet. The primary convention is the first."""
+    return read_table(path, ["convention"])["convention"].unique(maintain_order=True).to_list()
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+    """Read a table of results. columns: the columns to read; None for all. Raises GradrankError if it is damaged."""
     import polars as pl
 
-    return pl.read_parquet(path, columns=["convention"])["convention"].unique(maintain_order=True).to_list()
+    from gradrank.data.tables.parquet import results_table
+
+    with results_table(path):
+        return pl.read_parquet(path, columns=columns)
 
 
 def join_test_queries(methods: Iterable[MethodFolder]) -> "pl.DataFrame":
@@ -272,13 +283,14 @@ def _labelled(methods: Iterable[MethodFolder], metrics: Sequence[str] | None = N
     import polars as pl
     import polars.selectors as cs
 
+    from gradrank.data.tables.parquet import results_table
+
     columns = cs.all() if metrics is None else cs.by_name(*KEYS, *metrics, require_all=False)
-    tables = [
-        label_test_queries(
-            pl.scan_parquet(method.per_query_path).select(columns).collect(), method.dataset, method.name
-        )
-        for method in methods
-    ]
+    tables = []
+    for method in methods:
+        with results_table(method.per_query_path):
+            table = pl.scan_parquet(method.per_query_path).select(columns).collect()
+            tables.append(label_test_queries(table, method.dataset, method.name))
     has_seeds = any(SEED in table.columns for table in tables)
     return [_with_seed(table) for table in tables] if has_seeds else tables
 

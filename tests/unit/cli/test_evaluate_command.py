@@ -1,5 +1,9 @@
 """The command `gradrank evaluate`: the convention of its tables, and a wrong convention."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -52,3 +56,21 @@ def test_a_wrong_convention_is_reported_before_any_other_error(tmp_path, monkeyp
     done = CliRunner().invoke(app, [*command, "--convention", "standart"])
     assert isinstance(done.exception, GradrankError)
     assert "standart" in str(done.exception) and "did you mean 'standard'" in str(done.exception)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs named pipes and byte names")
+def test_pipes_are_read_once_and_names_need_no_utf8(files):
+    """`--against` uses the data and the scores twice. The locale C cannot spell the name of the second file."""
+    (files / "zwölf.txt").write_text("3\n2\n1\n1\n2\n3\n")
+    for name in ("data", "scores"):
+        os.mkfifo(files / f"{name}.pipe")
+        subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', files / f"{name}.txt", files / f"{name}.pipe"])
+    paths = ["--data", files / "data.pipe", "--scores", files / "scores.pipe", "--against", files / "zwölf.txt"]
+    env = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "gradrank"]
+    done = subprocess.run([*command, "evaluate", *paths, "--metrics", "map"], env=env, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split(b"\n")[1].startswith(b"kendall_tau\t-1.0000\tagainst ")
+    paths = [files / "scores.txt", files / "zwölf.txt", "--data", files / "data.txt", "--metric", "map"]
+    done = subprocess.run([*command, "compare", *paths], env=env, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -104,6 +104,20 @@ def test_folder_by_its_project_itself_or_one_data_set(here):
     ]
 
 
+@pytest.mark.parametrize("content", [lambda whole: whole[:-40], lambda whole: b"", lambda whole: whole[:4] * 9])
+@pytest.mark.parametrize("name", ["mq2007/lambdamart/per_query.parquet", "per_query.parquet"])
+def test_a_damaged_table_of_values_is_named(tmp_path, name, content):
+    results = make_study(tmp_path)
+    table = results / name
+    if not table.exists():  # the common file, which is read if no method has a file of its own
+        join_test_queries(Results(results).dataset("mq2007").methods()).write_parquet(table)
+        for method in Results(results).dataset("mq2007").methods():
+            method.per_query_path.unlink()
+    table.write_bytes(content(table.read_bytes()))
+    with pytest.raises(GradrankError, match=f"{table}: damaged.*Fix:"):
+        read_state(str(results))
+
+
 def test_a_malformed_params_yaml_beside_a_folder_is_named(tmp_path):
     folder = make_study(tmp_path)
     (tmp_path / "params.yaml").write_text("models: [\n")

@@ -100,6 +100,18 @@ def _is_supported(field: "pa.Field") -> bool:
 
 
 @contextmanager
+def results_table(where: object) -> Iterator[None]:
+    """Convert errors of Polars about a table of results, at `where`, into a GradrankError."""
+    try:
+        yield
+    except OF_POLARS as error:
+        raise GradrankError(
+            f"{where}: damaged, or not a table of results: {str(error).splitlines()[0]}. Fix: restore the file, or "
+            "delete it and run the workflow again"
+        ) from None
+
+
+@contextmanager
 def _refused(path: Path) -> Iterator[None]:
     """Convert errors of pyarrow and Polars into a GradrankError that names the file."""
     from pyarrow import ArrowException

@@ -11,6 +11,7 @@ import polars as pl
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.collection import Collection
 from gradrank.data.layout import is_table
+from gradrank.data.pipes import readable_path
 from gradrank.data.reader import batches, feature_matrix, read_new
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
@@ -78,6 +79,7 @@ def read_judged_documents(data: Path, fold: TrainedFold) -> JudgedDocuments:
     Raises GradrankError if the file is malformed, if the model was not trained on a fold of a collection, or if the
     collection has no such fold.
     """
+    data = readable_path(data)
     if data.is_dir():
         stored = StoredCollection.open(data)
         parts = _test_parts(stored, fold)

@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.results import SUMMARY, DatasetFolder, Results
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metric_names import metric_name
-from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact, read_test_queries
+from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact, read_table, read_test_queries
 from gradrank.evaluation.primary import BASELINE
 from gradrank.report.tables.baseline import baseline_rows
 from gradrank.report.tables.dataset_values import DatasetValues
@@ -146,9 +146,7 @@ class _Stored(NamedTuple):
 
 def _finished(dataset: DatasetFolder, methods: Sequence[str]) -> _Stored:
     """Return the values of evaluated methods."""
-    import polars as pl
-
-    primary = pl.read_parquet(dataset.queries_path, columns=["convention"]).item(0, 0)
+    primary = read_table(dataset.queries_path, ["convention"]).item(0, 0)
     return _Stored(primary, read_methods(dataset, methods, primary), dataset.summary())
 
 
