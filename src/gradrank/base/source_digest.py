@@ -46,7 +46,8 @@ class Source(NamedTuple):
     """The digests and imports of a source file.
 
     digest: SHA-256 without docstrings. documented: SHA-256 with docstrings. reads_docstrings: True if the code may read
-    docstrings at run time, either its own or those of modules that it imports.
+    docstrings at run time, either its own or those of modules that it imports. imports: the import statements that can
+    run. Those in a block `if TYPE_CHECKING:` never run.
     """
 
     digest: str
@@ -125,6 +126,7 @@ class _Form:
             return
         if kind is ast.Import or kind is ast.ImportFrom:
             self.imports.append(_import(node))
+        imported = len(self.imports)
         for field in _fields(kind):
             value = getattr(node, field, None)
             if field in STATEMENTS and isinstance(value, list):
@@ -134,6 +136,8 @@ class _Form:
             if value:
                 self.words.append(field)
                 self._write_value(value)
+            if field == "body" and _is_type_checking(node):
+                del self.imports[imported:]
         self.words.append(")")
 
     def _write_value(self, value: Any) -> None:
@@ -153,6 +157,11 @@ class _Form:
                 self.docstrings.append((len(self.words), place, _literal(statement.value.value)))
             elif type(statement) is not ast.Pass:
                 yield statement
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    """Return whether a node is the statement `if TYPE_CHECKING:`, whose body never runs."""
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 @cache

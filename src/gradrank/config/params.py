@@ -101,6 +101,11 @@ class RunSettings(SettingsSection):
             return sorted(name for name in self.models if name not in of_studies and self._is_installed(name))
         return self.variants(listed)
 
+    def names_models(self, name: str) -> bool:
+        """Return whether params.yaml names each method of a data set or study, instead of `all`."""
+        settings = self.datasets.get(name)
+        return name in self.studies or ((settings and settings.models) or self.run.models) != "all"
+
     def _study_variants(self) -> set[str]:
         """Return the methods that are defined in the `variants` of a study."""
         return {name for study in self.studies.values() for name in self.variants(study.variants)}
@@ -111,8 +116,12 @@ class RunSettings(SettingsSection):
         return not any(missing_packages(self.model(each)) for each in trained)
 
     def study_models(self, form: str) -> list[str]:
-        """Return the methods that a study or its reduced form trains, with sweeps expanded."""
+        """Return the methods that a study or its reduced form names, with sweeps expanded."""
         return self.variants([*self.studies[form].models, *self.studies[form].variants])
+
+    def shown_methods(self, form: str) -> list[str]:
+        """Return the methods whose trainings by the workflow are on the page of a study, with sweeps expanded."""
+        return self.study_models(form) if self.studies[form].shows_trainings else []
 
     def study_settings(self, form: str) -> dict[str, Any]:
         """Return the settings of a study for `gradrank study`, with sweeps expanded."""
@@ -127,9 +136,11 @@ class RunSettings(SettingsSection):
     def tracked_settings(self, form: str) -> dict[str, Any]:
         """Return the settings of a study for `gradrank track`.
 
-        The key `own` has the names of the models that only this study trains.
+        The key `models` has only the methods whose trainings are on the page, and `own` the models that only this study
+        trains.
         """
-        return self.study_settings(form) | {"own": self.variants(self.studies[form].variants)}
+        own = self.variants(self.studies[form].variants)
+        return self.study_settings(form) | {"models": self.shown_methods(form), "own": own}
 
     def study_jobs(self, form: str) -> dict[str, Any]:
         """Return a dict from the name of each of the study's own jobs to the settings of the job."""

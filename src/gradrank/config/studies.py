@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -42,9 +42,13 @@ class StudySettings(BaseModel):
     reduced: settings of a smaller form of the study, which plain `snakemake` runs; they replace the settings of the
     study. `datasets`, `models` and `variants` are not inherited: they are empty if `reduced` lacks them. Without
     `reduced`, plain `snakemake` does not run the study.
+
+    shows_trainings: whether the page shows the workflow's trainings of `models`. If not, only the study's own jobs
+    train these models, and the workflow does not.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    shows_trainings: ClassVar[bool] = True
 
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -71,6 +75,11 @@ def get_study(name: str, part: str = "") -> ModuleType:
 def study_module(name: str, part: str) -> str:
     """Return the dotted name of a study's module `part`, without importing it."""
     return f"{_packages()[name]}.{part}"
+
+
+def shows_trainings(form: str) -> bool:
+    """Return whether the page of a study or of its reduced form shows the workflow's trainings of its `models`."""
+    return getattr(get_study(form.partition("/")[0]), "Settings", StudySettings).shows_trainings
 
 
 @cache

@@ -12,3 +12,8 @@ def row_ranges(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.nd
     sizes = stops - starts
     offsets = np.r_[0, np.cumsum(sizes)]
     return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes), offsets
+
+
+def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row numbers of the documents of `queries`, and the (q+1,) offsets of the queries within these rows."""
+    return row_ranges(offsets[:-1][queries], offsets[1:][queries])

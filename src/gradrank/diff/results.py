@@ -15,7 +15,6 @@ from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
 from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.provenance.records import GIVEN_SHA256
-from gradrank.provenance.settings import short_digest
 from gradrank.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.training.registry import models
 
@@ -162,10 +161,6 @@ def own_model(name: str, model: str) -> dict[str, str]:
 
 
 def _all_params(variant: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a variant's parameters, with the present defaults for parameters that are not recorded.
-
-    If the variant's digest shows that different defaults were used, the digest is added under the key `all values`.
-    """
+    """Return a variant's parameters, with the present defaults for parameters that are not recorded."""
     model = models().get(variant["model"])
-    values = (model.Params().model_dump(mode="json") if model else {}) | variant.get("params", {})
-    return values if short_digest(values) == variant["digest"] else values | {"all values": variant["digest"]}
+    return (model.Params().model_dump(mode="json") if model else {}) | variant.get("params", {})

@@ -8,8 +8,9 @@ smaller.
 
 from typing import Literal
 
+from gradrank.training.loss import CUTOFF
 from gradrank.training.model import param, register
-from gradrank.training.nets.net_params import CUTOFF, NeuralParams, ScorerName
+from gradrank.training.nets.net_params import NeuralParams, ScorerName
 from gradrank.training.nets.neural import ATTENTION, NET, NeuralRanker, own_loss
 from gradrank.training.search_space import Choice, LogUniform
 

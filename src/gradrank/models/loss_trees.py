@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gradrank.data.collection import Collection
+from gradrank.training.loss import CUTOFF
 from gradrank.training.model import param, register
-from gradrank.training.nets.net_params import CUTOFF
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.solvers.boosting import LIGHTGBM, TREES, BoostingParams
 from gradrank.training.solvers.custom_boosting import CustomObjectiveBooster, WrappedBoostedTrees

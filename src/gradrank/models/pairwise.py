@@ -7,8 +7,9 @@ all neural rankers share (gradrank.training.nets.net_params). The papers use oth
 
 from typing import Literal
 
+from gradrank.training.loss import CUTOFF
 from gradrank.training.model import param, register
-from gradrank.training.nets.net_params import CUTOFF, NeuralParams
+from gradrank.training.nets.net_params import NeuralParams
 from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
 from gradrank.training.search_space import Choice
 

@@ -5,8 +5,9 @@ with the settings that all neural rankers share (gradrank.training.nets.net_para
 other training methods.
 """
 
+from gradrank.training.loss import CUTOFF
 from gradrank.training.model import param, register
-from gradrank.training.nets.net_params import CUTOFF, NeuralParams
+from gradrank.training.nets.net_params import NeuralParams
 from gradrank.training.nets.neural import NET, NeuralRanker, own_loss
 from gradrank.training.search_space import Choice, LogUniform
 

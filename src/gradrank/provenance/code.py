@@ -29,8 +29,8 @@ def tuning_code(stage: str, settings: TunedStudySettings, method: str) -> str:
 
 
 def page_code(settings: RunSettings, study: str) -> str:
-    """Return the code digest of a study's page. It covers the study's models, which the page may load."""
-    variants = [settings.models[name] for name in settings.study_models(study)]
+    """Return the code digest of a study's page. It covers the models that the page shows and may load."""
+    variants = [settings.models[name] for name in settings.shown_methods(study)]
     modules = {module for variant in variants for module in _modules(variant.model, variant.params)}
     own = settings.studies[study]
     if isinstance(own, TunedStudySettings):

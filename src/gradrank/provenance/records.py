@@ -6,7 +6,7 @@ Its keys:
 - data: `source_sha256`, which is the SHA-256 of the text, and the SHA-256 of collection.json and pairs.json; these two
   files have the checksums of the Parquet files; with a user's file of pairs also its SHA-256, `given_sha256`;
 - code: one digest per stage;
-- methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of all parameters,
+- methods: for each method, its registered `model`, its `params` that are not defaults, a `digest` of these two,
   and digests of its training code (`train`), of its models, scores and histories (`results`) and of its values per
   query (`values`); `folds` has, for each seed, one digest of the scores per fold, in the order of the folds, and a
   hyphen for a fold without one; for imported scores there is also a digest of the score files (`scores`);
@@ -37,7 +37,7 @@ from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.score_file_pattern import IMPORTED
 from gradrank.evaluation.seeds import SEED, measured_folds
-from gradrank.provenance.settings import DIGITS, short_digest
+from gradrank.provenance.settings import DIGITS, changed_params, short_digest
 
 GIVEN_SHA256 = "given_sha256"  # key of pairs.json: the SHA-256 of a user's file of pairs
 AND = " and "  # between the versions of a package, if methods were computed with different versions
@@ -116,7 +116,7 @@ def method_digests(
         seed = first_seed if fold.seed is None else fold.seed
         expected = {SEED: seed, "model": variant["model"], "code": specs[0]["code"]}
         differing = [key for key, value in expected.items() if spec[key] != value]
-        differing += ["params"] if short_digest(spec["params"]) != variant["digest"] else []
+        differing += ["params"] if changed_params(spec["model"], spec["params"])["digest"] != variant["digest"] else []
         if variant["model"] != IMPORTED and convention not in (None, selection_convention(spec)):
             differing += ["convention"]
         if differing:

@@ -41,7 +41,8 @@ def study_settings(settings: RunSettings, study: str) -> dict[str, Any]:
 
     The result is that of `model_settings`, and has the settings of the study under the key `settings`.
     """
-    values = model_settings(settings, settings.study_models(study), settings.studies[study].datasets)
+    own = settings.studies[study]
+    values = model_settings(settings, settings.study_models(study), own.datasets if own.shows_trainings else ())
     return values | {"settings": settings.study_settings(study)}
 
 
@@ -63,8 +64,15 @@ def model_settings(settings: RunSettings, names: Iterable[str], datasets: Iterab
 
 
 def variant_settings(variant: Variant) -> dict[str, Any]:
-    """Return a variant's registered `model`, its `params` that are not defaults, and a `digest` of all parameters."""
-    values: Mapping[str, Any] = variant.params
-    defaults = {} if variant.model == IMPORTED else models()[variant.model].Params().model_dump(mode="json")
-    changed = {key: value for key, value in values.items() if key not in defaults or defaults[key] != value}
-    return {"model": variant.model, "params": changed, "digest": short_digest(values)}
+    """Return a variant's registered `model`, its `params` that are not defaults, and a `digest` of both."""
+    return {"model": variant.model, **changed_params(variant.model, variant.params)}
+
+
+def changed_params(model: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `params` that are not defaults of a registered model, and a `digest` of them and of the model's name.
+
+    A new optional parameter therefore changes no digest. A changed default changes the digest of the training code.
+    """
+    defaults = {} if model == IMPORTED else models()[model].Params().model_dump(mode="json")
+    changed = {key: value for key, value in params.items() if key not in defaults or defaults[key] != value}
+    return {"params": changed, "digest": short_digest({"model": model, "params": changed})}

@@ -4,8 +4,9 @@ Its keys:
 
 - params: the settings of params.yaml with defaults filled in: `seed`, `pairs`, `evaluation` and the study's `settings`;
 - code: one digest per stage of the study; in a contest, one per stage and method;
-- models: for each method, the same keys as in `methods` of a data set's record, except `results` and `values`;
-- read: for each data set and method on the page, a digest of its values per query;
+- models: for each method, the same keys as in `methods` of a data set's record, except `results`, `values` and `folds`,
+  and without `train` if only the study's own jobs train it;
+- read: for each data set and method whose trainings by the workflow are on the page, a digest of its values per query;
 - jobs: a digest of the results of the study's own jobs;
 - versions, processors: the package versions and the instruction sets of all these results and of the page;
 - files: the SHA-256 of the page, of its numbers, of its tables without times and, for a contest, of choices.json.
@@ -25,6 +26,7 @@ from gradrank.base.results import MethodFolder, Results, StudyFolder
 from gradrank.base.stamps import checksums, write_stamp
 from gradrank.config.code_digest import code_digest
 from gradrank.config.params import RunSettings
+from gradrank.config.studies import shows_trainings
 from gradrank.config.tuned_studies import TunedStudySettings
 from gradrank.provenance.code import job_code, page_code, tuning_code
 from gradrank.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
@@ -54,10 +56,12 @@ def write_study_record(
     page is missing, or if it was computed with settings that differ from `settings`.
     """
     study_settings = settings["settings"]
-    methods = {f"{method.dataset}/{method.name}": method for method in _methods(root, study_settings)}
+    shown = list(_methods(root, study_settings)) if shows_trainings(name) else []
+    methods = {f"{method.dataset}/{method.name}": method for method in shown}
     digests = {
         key: method_digests(method, settings, settings["models"][method.name]) for key, method in methods.items()
     }
+    has_models = bool(settings["models"]) and not methods  # models that the study's own jobs trained
     contest, tuned = Contest(study.folder), _tuned(study_settings)
     parts = contest_parts(contest, tuned)
     stamps = [stamp for method in methods.values() for stamp in method_stamps(method)]
@@ -69,7 +73,7 @@ def write_study_record(
         "read": {key: digest["values"] for key, digest in digests.items()}
         | {f"{VALUES}/{dataset}/{method}": contest_digest(contest, dataset, method) for dataset, method in tuned},
         "jobs": jobs_digest(study),
-        **versions_and_processors([{"versions": dict(_versions()), "processor": form()}, *stamps]),
+        **versions_and_processors([{"versions": dict(_versions(has_models)), "processor": form()}, *stamps]),
     }
     choices = [contest.choices_path] if contest.choices_path.is_file() else []
     write_stamp(study.provenance_path, values, [study.numbers_path, study.markdown_path, *choices, *tables])
@@ -151,9 +155,10 @@ def contest_digest(contest: Contest, dataset: str, method: str) -> str:
     return short_digest([sha256(path) for path in paths]) if paths else ""
 
 
-def _versions() -> Iterator[tuple[str, str]]:
+def _versions(has_models: bool) -> Iterator[tuple[str, str]]:
+    """Yield (name, version) of gradrank and of COMPUTING. has_models: whether to include LightGBM."""
     yield "gradrank", __version__
-    for name in COMPUTING:
+    for name in (*COMPUTING, *(["lightgbm"] if has_models else [])):
         try:
             yield name, version(name).partition("+")[0]  # without a suffix such as +cpu
         except PackageNotFoundError:

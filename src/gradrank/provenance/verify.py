@@ -16,18 +16,19 @@ from gradrank.base.processor import form, refusal
 from gradrank.base.results import DatasetFolder, Results, StudyFolder
 from gradrank.base.stamps import OTHER_VERSION, SCHEMA, read_sealed
 from gradrank.base.validation import flat
-from gradrank.config.code_digest import PACKAGE, code_digest
+from gradrank.config.code_digest import PACKAGE
 from gradrank.config.params import RunSettings
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, audit, stamps
-from gradrank.provenance.code import training_code
-from gradrank.provenance.records import GIVEN_SHA256, STAGES, results_digest, values_digest
+from gradrank.provenance.record_code import SHOWING, Record
+from gradrank.provenance.records import GIVEN_SHA256, results_digest, values_digest
 from gradrank.provenance.settings import dataset_settings, study_settings
-from gradrank.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest, study_code
+from gradrank.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest
 from gradrank.provenance.text_digest import sha256_of_text
 from gradrank.tuning.folders import Contest
 
 RERUN = "run `snakemake --cores 2 {}` again"
+RECHECK = "run `gradrank verify --recheck 1`, which computes a sample again, or run Snakemake again"
 REPAIR = "run `gradrank verify --repair`, then Snakemake again"
 
 
@@ -54,12 +55,14 @@ def verify(settings: RunSettings, results: Path, data: Path) -> Iterator[Check]:
         raise GradrankError(f"{results}: no results to verify. Fix: run `snakemake --cores 2` first")
     yield from _check_files(paths)
     yield from _check_sources(settings, data)
+    changes = CodeChanges()
     for dataset in root.datasets():
         if dataset.recorded:
-            yield from _check_record(settings, dataset.name, dataset, root, data)
+            yield from _check_record(settings, dataset.name, dataset, root, data, changes)
     for name, study in root.studies().items():
         if study.recorded:
-            yield from _check_record(settings, name, study, root, data)
+            yield from _check_record(settings, name, study, root, data, changes)
+    yield from changes.checks()
     for name in settings.run.datasets:
         if not root.dataset(name).recorded:
             yield Check(False, f"{name}: in run.datasets, but without results", RERUN.format(name))
@@ -101,11 +104,19 @@ def _read(stamp: Path) -> dict[str, Any] | None:
 
 
 def _check_record(
-    settings: RunSettings, name: str, folder: DatasetFolder | StudyFolder, root: Results, data: Path
+    settings: RunSettings,
+    name: str,
+    folder: DatasetFolder | StudyFolder,
+    root: Results,
+    data: Path,
+    changes: "CodeChanges",
 ) -> Iterator[Check]:
-    """Compare the record of a data set or study with params.yaml, the code, the results and this environment."""
-    record, rerun = _read(folder.provenance_path), RERUN.format(name if "/" not in name else "")
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+    """Compare the record of a data set or study with params.yaml, the code, the results and this environment.
+
+    Differences in code are added to `changes`.
+    """
+    content, rerun = _read(folder.provenance_path), RERUN.format(name if "/" not in name else "")
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         return  # _check_files has reported it
     is_study = isinstance(folder, StudyFolder)
     if is_study and name not in settings.studies:
@@ -114,42 +125,85 @@ def _check_record(
     if not is_study and name not in settings.dataset_names():
         yield Check(None, f"{name}: not in params.yaml")
         return
+    record = Record(name, folder.provenance_path, content, is_study)
     current = study_settings(settings, name) if is_study else dataset_settings(settings, name)
-    methods = record["models" if is_study else "methods"] | record.get("members", {})
-    yield from _check_settings(name, record["params"], methods, current, rerun)
-    code = study_code(settings, name) if is_study else {stage: code_digest(stage) for stage in STAGES}
-    recorded_code = record["code"] | _recorded_training_code(methods)
-    yield from _check_code(name, recorded_code, code | _current_training_code(settings, methods), rerun)
+    yield from _check_settings(name, content["params"], record.methods, current, rerun, settings.names_models(name))
+    code = record.current_code(settings)
+    if not changes.add(name, record.code(), code):
+        yield Check(True, f"{name}: code: {len(code)} stages")
     if is_study:
-        yield from _check_page(name, record["read"], root, rerun)
-        if jobs_digest(folder) not in (NO_JOBS, record["jobs"]):
+        yield from _check_page(name, content["read"], root, rerun)
+        if jobs_digest(folder) not in (NO_JOBS, content["jobs"]):
             yield Check(False, f"{name}: jobs: the results differ from those on the page", rerun)
     else:
-        yield from _check_methods(folder, record, data, rerun)
-    for processor in record["processors"]:
+        yield from _check_methods(folder, content, data, rerun)
+    for processor in content["processors"]:
         if reason := refusal(processor):
             yield Check(False, f"{name}: instruction set: {reason}", f"delete {folder.folder}, then {rerun}")
         elif processor != form():
             text = f"{name}: computed with {processor}, but this process uses {form()}: last digits may differ"
             yield Check(None, text)
-    yield from _check_versions(name, record["versions"])
+    yield from _check_versions(name, content["versions"])
+
+
+class CodeChanges:
+    """The differences in code of all records, with one line per method and kind of change."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, bool], dict[str, set[str]]] = {}
+
+    def add(self, name: str, recorded: Mapping[str, str], current: Mapping[str, str]) -> bool:
+        """Add the differences of a record, and return whether there are any that are no notes."""
+        wrong = False
+        for key in sorted(key for key in recorded.keys() | current.keys() if recorded.get(key) != current.get(key)):
+            stage, _, method = key.partition(" ")
+            change = "removed" if key not in current else "changed" if key in recorded else "added"
+            is_note = stage in SHOWING and change == "changed"
+            wrong = wrong or not is_note
+            of_method = self.found.setdefault((method or f"`{stage}`", change, is_note), {})
+            of_method.setdefault(stage if method else "", set()).add(name)
+        return wrong
+
+    def checks(self) -> Iterator[Check]:
+        """Yield one check per method and change, or per stage without methods and change."""
+        for (subject, change, is_note), by_stage in sorted(self.found.items()):
+            names = ", ".join(sorted({name for of_stage in by_stage.values() for name in of_stage}))
+            stages = ", ".join(f"`{stage}`" for stage in sorted(by_stage) if stage)
+            text = f"code of {subject}{f' ({stages})' if stages else ''}: {change}: {names}"
+            if is_note:
+                note = "the tables and pages are those of the former code; the values of the methods are not affected"
+                yield Check(None, f"{text}; {note}")
+            else:
+                yield Check(False, text, RECHECK if change == "changed" else RERUN.format("TARGET"))
 
 
 def _check_settings(
-    name: str, recorded: Mapping[str, Any], methods: Mapping[str, Any], current: Mapping[str, Any], rerun: str
+    name: str,
+    recorded: Mapping[str, Any],
+    methods: Mapping[str, Any],
+    current: Mapping[str, Any],
+    rerun: str,
+    is_named: bool,
 ) -> Iterator[Check]:
     """Compare the settings in a record with the current settings.
 
-    recorded: the key `params` of the record. methods: dict from method to its entry in the record.
+    recorded: the key `params` of the record. methods: dict from method to its entry in the record. is_named: whether
+    params.yaml names each method. A method that was added to gradrank since, and that only the word `all` requests, is
+    a note.
     """
     models, wrong = current["models"] | current.get("members", {}), []
-    for model in sorted(methods.keys() ^ models.keys()):
-        wrong.append(f"models.{model}: {'not trained' if model in models else 'no longer in params.yaml'}")
+    for model in sorted(methods.keys() - models.keys()):
+        wrong.append(f"models.{model}: no longer in params.yaml")
+    for model in sorted(models.keys() - methods.keys()):
+        if is_named:
+            wrong.append(f"models.{model}: not trained")
+        else:
+            yield Check(None, f"{name}: models.{model}: not trained yet")
     for model in sorted(methods.keys() & models.keys()):
         if methods[model]["digest"] != models[model]["digest"] or methods[model]["model"] != models[model]["model"]:
             old, new = flat(methods[model].get("params", {})), flat(models[model]["params"])
             changed = [f"models.{model}.{change}" for change in _changes(old, new, "default")]
-            wrong += changed or [f"models.{model}: a default value changed"]
+            wrong += changed or [f"models.{model}: the parameters differ"]
     old, new = flat(recorded), flat({key: value for key, value in current.items() if key not in ("models", "members")})
     wrong += _changes(old, new, None)
     yield from (Check(False, f"{name}: {fault}", rerun) for fault in wrong)
@@ -161,27 +215,6 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any], default: str | None
     """Return one line per key whose values differ. default: the value that is shown for a missing key."""
     changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
     return [f"{key}: was {old.get(key, default)}, is now {new.get(key, default)}" for key in changed]
-
-
-def _recorded_training_code(methods: Mapping[str, Any]) -> dict[str, str]:
-    return {f"train {name}": method["train"] for name, method in methods.items() if "train" in method}
-
-
-def _current_training_code(settings: RunSettings, methods: Mapping[str, Any]) -> dict[str, str]:
-    """Return the current code digests of those methods of a record that are still in params.yaml."""
-    trained = [name for name, method in methods.items() if name in settings.models and "train" in method]
-    variants = {name: settings.models[name] for name in trained}
-    return {f"train {name}": training_code(variant.model, variant.params) for name, variant in variants.items()}
-
-
-def _check_code(name: str, recorded: Mapping[str, str], current: Mapping[str, str], rerun: str) -> Iterator[Check]:
-    """Compare the recorded code digests of all stages with the current ones."""
-    changed = sorted(stage for stage in recorded.keys() | current.keys() if recorded.get(stage) != current.get(stage))
-    for stage in changed:
-        change = "removed" if stage not in current else "changed" if stage in recorded else "added"
-        yield Check(False, f"{name}: code of `{stage}`: {change}", rerun)
-    if not changed:
-        yield Check(True, f"{name}: code: {len(current)} stages")
 
 
 def _check_methods(dataset: DatasetFolder, record: Mapping[str, Any], data: Path, rerun: str) -> Iterator[Check]:

@@ -20,9 +20,12 @@ from typing import Any, overload
 
 import numpy as np
 
+from gradrank.training.model import param
 from gradrank.training.weighted_sums import weighted_sum
 
 Loss = Callable[..., tuple[float, np.ndarray]]
+# the parameter `cutoff` of models whose loss has one
+CUTOFF = param(10_000, "number of ranks that count; the default covers all ranks, as published; 10: as NDCG@10", ge=1)
 
 
 class LossFunction:

@@ -257,11 +257,11 @@ class Plan:
 
     def study_files(self, study: str) -> list[str]:
         """Return every file of a study, including its provenance.json, and every file of the methods on its page."""
-        settings = self.settings.study_settings(study)
+        own, shown = self.settings.studies[study], self.settings.shown_methods(study)
         files = [f"results/studies/{study}/{name}" for name in STUDY_FILES]
         files += self.job_files(study)
-        for dataset in settings.get("datasets", ()):
-            files += self.method_files(dataset, settings["models"])
+        for dataset in own.datasets:
+            files += self.method_files(dataset, shown) if own.shows_trainings else self.stored_stamps(dataset)
         return files
 
     def job_files(self, study: str, dataset: str | None = None) -> list[str]:
@@ -290,10 +290,11 @@ class Plan:
         return page_code(self.settings, study)
 
     def study_evaluations(self, study: str) -> list[str]:
-        """Return the path of evaluation.json for each method on a study's page."""
-        settings = self.settings.study_settings(study)
-        datasets = settings.get("datasets", ())
-        return [file for dataset in datasets for file in self.evaluations(dataset, settings["models"])]
+        """Return the path of evaluation.json for each method on a study's page, or of the data if it shows none."""
+        own, shown = self.settings.studies[study], self.settings.shown_methods(study)
+        if not own.shows_trainings:
+            return [self.stored_stamps(dataset)[0] for dataset in own.datasets]
+        return [file for dataset in own.datasets for file in self.evaluations(dataset, shown)]
 
     def run_records(self) -> list[str]:
         """Return the path of provenance.json for each data set in `run.datasets` and for each reduced study."""

@@ -87,32 +87,35 @@ def test_a_changed_default_is_named(project):
 
 
 @pytest.mark.parametrize(
-    ("change", "stage"),
+    ("change", "difference"),
     [
-        (lambda code: code.update(summary="0" * 16), "summary"),
-        (lambda code: code.update(telepathy="0" * 16), "telepathy"),
-        (lambda code: code.pop("parse"), "parse"),
+        (lambda code: code.update(parse="0" * 16), "`parse`: changed"),
+        (lambda code: code.update(telepathy="0" * 16), "`telepathy`: removed"),
+        (lambda code: code.pop("parse"), "`parse`: added"),
     ],
 )
-def test_changed_removed_and_added_stages_are_named(project, change, stage):
+def test_changed_removed_and_added_stages_are_named(project, change, difference):
     edit(RECORD, lambda record: change(record["code"]))
-    assert places() == [f"{DATASET}: code of `{stage}`"]
+    assert checks() == [f"code of {difference}: {DATASET}"]
 
 
-def test_changed_code_of_a_method_is_named_for_its_data_set_and_its_studies(project):
+def test_changed_code_that_only_shows_results_is_a_note(project):
+    edit(RECORD, lambda record: record["code"].update(summary="0" * 16))
+    edit(PAGE, lambda record: record["code"].update(study="0" * 16))
+    assert checks() == []
+    assert [f"`summary`: changed: {DATASET}" in text or STUDY in text for text in checks(ok=None)] == [True, True]
+
+
+def test_changed_code_of_a_method_is_one_line_for_its_data_set_and_its_studies(project):
     edit(RECORD, lambda record: record["methods"]["prank"].update(train="0" * 16))
     edit(PAGE, lambda record: record["models"]["prank"].update(train="1" * 16))
     edit(PAGE, lambda record: record["code"].pop("study"))
-    assert places() == [
-        f"{DATASET}: code of `train prank`",
-        f"{STUDY}: code of `study`",
-        f"{STUDY}: code of `train prank`",
-    ]
+    assert places() == ["code of `study`: added", "code of prank (`train`): changed"]
 
 
 def test_a_recorded_method_that_no_longer_exists_is_named(project):
     edit(RECORD, lambda record: record["methods"].update(gone=record["methods"]["prank"]))
-    assert {f"{DATASET}: models.gone", f"{DATASET}: code of `train gone`"} <= set(places())
+    assert {f"{DATASET}: models.gone", "code of gone (`train`): removed"} <= set(places())
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "null", '{"params": {}, "code": {"files": {}}}', '{"schema": 1}'])

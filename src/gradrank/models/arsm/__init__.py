@@ -16,10 +16,10 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
 from gradrank.data.collection import Collection
+from gradrank.data.row_ranges import rows_of
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.nets.net_ranker import NetRanker
-from gradrank.training.nets.torch_training import rows_of
 from gradrank.training.scoring_form import Combined
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.selection import CRITERION

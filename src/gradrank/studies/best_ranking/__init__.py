@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ class Settings(StudySettings):
     contest, or None. trainings: number of trainings per member and fold, each with its own seed.
     """
 
+    shows_trainings: ClassVar[bool] = False
     datasets: tuple[str, ...] = Field(min_length=1)
     models: tuple[str, ...] = Field(min_length=2)
     choices: Path | None = None

@@ -4,7 +4,7 @@ The configurations are those of the section `models` of params.yaml. Nothing is 
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,7 @@ class Settings(StudySettings):
     queries per size.
     """
 
+    shows_trainings: ClassVar[bool] = False
     datasets: tuple[str, ...] = Field(min_length=1)
     families: dict[str, tuple[str, ...]] = Field(min_length=2)
     sizes: tuple[Queries, ...] = (30, 100, 300)

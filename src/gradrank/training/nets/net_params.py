@@ -13,7 +13,6 @@ from gradrank.training.model import param
 from gradrank.training.nets.device import TorchParams
 from gradrank.training.selection import CRITERION
 
-CUTOFF = param(10_000, "number of ranks that count; the default covers all ranks, as published; 10: as NDCG@10", ge=1)
 ScorerName = Annotated[str, AfterValidator(check_scorer), WithJsonSchema({"enum": scorer_names(), "type": "string"})]
 InputsName = Literal["standardised", "log1p", "robust"]
 EmbeddingName = Literal["none", "piecewise_linear", "periodic", "pbld"]

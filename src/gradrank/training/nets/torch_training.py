@@ -13,7 +13,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.data.row_ranges import row_ranges
+from gradrank.data.row_ranges import rows_of
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.lookup import find_scorer
 from gradrank.training.loss import Loss
@@ -140,8 +140,3 @@ def create_scorer(
     inputs = Inputs.of(features, params, prepare(params.device), weights)
     scorer = find_scorer(params.scorer)(inputs, params, outputs, seed)
     return scorer, scorer.optimiser(params)
-
-
-def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row numbers of the documents of `queries`, and the (q+1,) offsets of the queries within these rows."""
-    return row_ranges(offsets[:-1][queries], offsets[1:][queries])
