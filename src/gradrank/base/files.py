@@ -6,12 +6,15 @@ import json
 import os
 import platform
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.targets import direct_stream, replaced_file
 
 OWN_MODELS = Path("models")  # folder in the working folder; its modules are added to the package gradrank.models
 
@@ -55,18 +58,60 @@ def host_name() -> str:
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path next to `path`, and rename it to `path` if the block ends without an error.
+    """Yield a temporary path, and move its content to `path` if the block ends without an error.
 
-    If the process is killed, `path` is unchanged: it does not exist, or it is still the older, complete file.
+    If the process is killed, `path` is unchanged: it does not exist, or it is still the older, complete file. The
+    rules for links, devices and read-only files are in gradrank.base.targets. Raises GradrankError for a path that
+    cannot be an output.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_path(path)
+    target = replaced_file(Path(path))
+    if target is None:
+        with TemporaryDirectory() as folder:
+            partial = Path(folder, "output")
+            yield partial
+            with direct_stream(Path(path)) as stream, partial.open("rb") as content:
+                shutil.copyfileobj(content, stream)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = partial_path(target)
     try:
         yield partial
-        partial.replace(path)
+        if target.exists():
+            shutil.copymode(target, partial)
+        partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder next to `path` that only this block uses, and remove it at the end."""
+    partial = partial_path(Path(os.path.realpath(path)))
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the temporary files and folders of `path` whose process has ended on this computer."""
+    real = Path(os.path.realpath(path))
+    for partial in real.parent.glob(".*.partial"):
+        owner = partial_owner(partial)
+        if owner is None or owner.name != real.name or owner.host != host_name() or _is_running(owner.process):
+            continue
+        shutil.rmtree(partial, ignore_errors=True) if partial.is_dir() else partial.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import write_sealed
 from gradrank.data.given_pairs import read_given
 from gradrank.data.pairs import Pairs, pair_batches
-from gradrank.data.part_files import GIVEN, GRADES, HALF, PAIRS, write_parts
+from gradrank.data.part_files import GIVEN, GRADES, HALF, PAIRS, check_part_folder, write_parts
 from gradrank.data.stored import StoredCollection
 
 BATCH = 1_000_000  # number of pairs in memory at once while writing: about 29 MB of columns
@@ -44,9 +44,12 @@ def write_pairs(
     given
         A user's file of pairs (see data/given_pairs.py), which replaces the pairs of the grades.
 
-    Raises GradrankError for an error in the user's file. In this case, `out` stays as it was.
+    Raises GradrankError for an error in the user's file, and if `out` contains files of others. `out` then
+    stays as it was.
     """
     stored, out = StoredCollection.open(collection), Path(out)
+    inputs = [Path(collection), *([] if given is None else [Path(given)])]
+    check_part_folder(out / PAIRS, inputs, lambda columns: columns == list(SCHEMA))
     rows = {part: stored.part_file(part) for part in stored.parts}
     batches: dict[int, Iterable[Pairs]]
     if given is None:

@@ -51,7 +51,7 @@ from gradrank.data.layout import FoldOptions, Layout, find_layout
 from gradrank.data.leakage import Contents, query_digests, shared_queries
 from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normalise
-from gradrank.data.part_files import COLLECTION, write_parts
+from gradrank.data.part_files import COLLECTION, check_part_folder, write_parts
 from gradrank.data.reader import Reading, feature_matrix
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
@@ -94,9 +94,10 @@ def parse(
         The division into folds, and the share of queries that are held out.
 
     Returns the content of collection.json, whose keys are listed at the top of this module. Raises GradrankError for
-    malformed data, and for parts with the same queries. `out` then stays as it was.
+    malformed data, for parts with the same queries, and if `out` contains files of others. `out` then stays as it was.
     """
     layout, out = find_layout(path, options), Path(out)
+    check_part_folder(out / COLLECTION, [Path(path)], lambda columns: columns[:1] == ["qid"] and "f1" in columns)
     out.parent.mkdir(parents=True, exist_ok=True)
     read = read_files(layout, options, columns, features, missing, out.parent)
     divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)

@@ -4,7 +4,8 @@ The description is written last and contains the SHA-256 of each part file. Work
 description. When a part is read, the checksum shows whether its file was changed after it was written.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +14,14 @@ from typing import Any, ClassVar, Self
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256
+from gradrank.base.own_folders import check_own_folder
 from gradrank.base.stamps import REPAIR, read_sealed
 
 # The descriptions in data/parquet/<dataset>/ and in data/pairs/<dataset>/.
 COLLECTION, PAIRS = "collection.json", "pairs.json"
 # Values of `targets` and `ties` in pairs.json.
 GRADES, GIVEN, OMIT, HALF = "grades", "given", "omit", "half"
+PART_NAME = re.compile(r"part(\d+)\.parquet")
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,35 @@ def _sha256(path: Path, size: int, modified_ns: int) -> str:
     return sha256(path)
 
 
+def check_part_folder(stamp: Path, inputs: Iterable[Path], is_ours: Callable[[list[str]], bool]) -> None:
+    """Raise GradrankError if the folder of `stamp` contains files that gradrank has not written.
+
+    Without the stamp, which Snakemake deletes before it repeats a job, part files are recognised by their columns.
+
+    Parameters
+    ----------
+    stamp
+        The description of the folder, which need not exist.
+    inputs
+        The inputs of the command. The folder may not contain them.
+    is_ours
+        A function that takes the names of the columns of a part file. It returns True if gradrank writes such files.
+    """
+    check_own_folder(stamp, inputs, lambda path: _is_part(path, is_ours))
+
+
+def _is_part(path: Path, is_ours: Callable[[list[str]], bool]) -> bool:
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    if not PART_NAME.fullmatch(path.name) or not path.is_file():
+        return False
+    try:
+        return is_ours(list(pl.read_parquet_schema(path)))
+    except (PolarsError, OSError):
+        return False
+
+
 def write_parts(
     folder: Path,
     description_file: str,
@@ -106,8 +138,9 @@ def write_parts(
 ) -> dict[str, dict[str, Any]]:
     """Write all part files under temporary names, and then move them into place together.
 
-    If a part cannot be written or is rejected, `folder` stays as it was. Otherwise, the old `description_file` is
-    removed, and the caller writes the new description last.
+    If a part cannot be written or is rejected, `folder` stays as it was. Otherwise, the old `description_file` and
+    the parts of an earlier collection with more parts are removed, and the caller writes the new description last. The
+    caller has called `check_part_folder`.
 
     Parameters
     ----------
@@ -129,8 +162,8 @@ def write_parts(
             written[str(part)] = dict(write(partial)) | {"sha256": sha256(partial)}
         check()
         (folder / description_file).unlink(missing_ok=True)
-    for path in folder.glob("part*.parquet"):
-        if path.stem.removeprefix("part") not in written:  # a file of an earlier collection with more parts
+    for path in folder.iterdir():
+        if (match := PART_NAME.fullmatch(path.name)) and match[1] not in written:
             path.unlink()
     return written
 

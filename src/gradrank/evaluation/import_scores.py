@@ -14,7 +14,7 @@ import polars as pl
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import atomic, sha256, write_json
+from gradrank.base.files import sha256, write_json
 from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import write_stamp
@@ -23,7 +23,7 @@ from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.score_file_pattern import IMPORTED, ORIGIN, score_files
 from gradrank.evaluation.score_files import read_ranking
-from gradrank.training.job import reproducible_files
+from gradrank.training.job import partial_folder, publish, reproducible_files
 
 
 def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code: str = "") -> None:
@@ -32,24 +32,16 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
     scores: the pattern of the score files (`gradrank.evaluation.score_file_pattern`). data: the stored collection.
     seed, code: recorded in spec.json. scores.parquet contains the parts for which the pattern has score files. Its
     column `ranked` is False for documents that the files do not rank. model/origin.json records the score files and
-    their SHA-256. Raises GradrankError if the fold does not exist or a file is malformed.
+    their SHA-256. Raises GradrankError if the fold does not exist, a file is malformed, or `out` contains other files.
     """
     started = time.perf_counter()
-    stored, folder = StoredCollection.open(data), FoldFolder(out)
+    stored = StoredCollection.open(data)
     parts = stored.fold(fold)
     files = score_files(scores, stored.name, fold)
     needed = {part for split in files for part in parts[split]}
     whole = [] if "{fold}" in scores else _whole_file(scores, stored, needed)
     tables = [_part(path, stored, parts[split], whole, split) for split, path in files.items()]
     origin = [{"split": split, "path": str(path), "sha256": sha256(path)} for split, path in files.items()]
-    folder.spec_path.unlink(missing_ok=True)  # written last: the folder is complete when spec.json exists
-    write_json(folder.model_path / ORIGIN, origin)
-    with atomic(folder.scores_path) as partial:
-        pl.concat(tables).write_parquet(partial)
-    with atomic(folder.history_path) as partial:
-        pl.DataFrame(schema={"step": pl.Int64}).write_parquet(partial)
-    seconds = round(time.perf_counter() - started, 3)
-    write_json(folder.timing_path, {"seconds": seconds, "fit_seconds": 0.0, "peak_memory_mb": 0})
     spec = {
         "model": IMPORTED,
         "dataset": stored.name,
@@ -65,7 +57,14 @@ def import_scores(scores: str, data: Path, fold: int, seed: int, out: Path, code
         "code": code,
         "processor": form(),
     }
-    write_stamp(folder.spec_path, spec, reproducible_files(folder))
+    with partial_folder(out, [data, *files.values()]) as folder:
+        write_json(folder.model_path / ORIGIN, origin)
+        pl.concat(tables).write_parquet(folder.scores_path)
+        pl.DataFrame(schema={"step": pl.Int64}).write_parquet(folder.history_path)
+        seconds = round(time.perf_counter() - started, 3)
+        write_json(folder.timing_path, {"seconds": seconds, "fit_seconds": 0.0, "peak_memory_mb": 0})
+        write_stamp(folder.spec_path, spec, reproducible_files(folder))
+        publish(folder, FoldFolder(out))
 
 
 def _whole_file(scores: str, data: StoredCollection, needed: set[int]) -> list[int]:

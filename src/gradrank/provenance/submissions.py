@@ -11,6 +11,7 @@ Its files:
 A submission can be checked without training: its scores must give its values.
 """
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from inspect import getfile
@@ -23,10 +24,11 @@ import polars as pl
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import sha256
+from gradrank.base.files import sha256, temporary_folder
 from gradrank.base.processor import form
 from gradrank.base.results import DatasetFolder, FoldFolder, MethodFolder
 from gradrank.base.stamps import mismatches, read_stamp, write_stamp
+from gradrank.base.targets import check_folder_output
 from gradrank.config.code_digest import code_digest
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
@@ -79,7 +81,7 @@ def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any]
     results/<dataset>/queries.parquet. Raises GradrankError if the method is not evaluated, if a file does not match its
     stamp, if the code of the model has changed since it was trained, or if the queries differ.
     """
-    if out.exists():
+    if os.path.lexists(out):
         raise GradrankError(f"{out}: exists. Fix: delete it, or choose another folder with --out")
     folds = measured_folds(method)
     if not method.evaluated or not folds:
@@ -93,22 +95,22 @@ def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any]
     specs = [fold.spec() for fold in folds]
     committed = method.folder.parent / QUERIES
     convention = _conventions(committed)[0]
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    (partial / "scores").mkdir(parents=True)
-    for fold in folds:
-        pl.read_parquet(fold.scores_path).filter(split="test").write_parquet(partial / _scores_name(fold))
-    _copy_model(specs[0], partial)
-    if publication is not None:
-        shutil.copyfile(publication, partial / "publication.bib")
-    _write_values(method, convention, partial / QUERIES)
-    _check_queries(partial / QUERIES, committed, method.name)
-    values = {"method": method.name, "dataset": method.dataset, "convention": convention, **about}
-    values |= {key: specs[0][key] for key in ("model", "params", "seed", "code")}
-    values |= {"versions": specs[0]["versions"] | {"gradrank": __version__}, "processor": form()}
-    values |= {"data_sha256": specs[0]["data_sha256"], "inputs": {COLLECTION: sha256(data / COLLECTION)}}
-    write_stamp(partial / STAMP, values, [path for path in partial.rglob("*") if path.is_file()])
-    partial.rename(out)
+    check_folder_output(out, filter(None, (method.folder, data, publication)))
+    with temporary_folder(out) as partial:
+        (partial / "scores").mkdir()
+        for fold in folds:
+            pl.read_parquet(fold.scores_path).filter(split="test").write_parquet(partial / _scores_name(fold))
+        _copy_model(specs[0], partial)
+        if publication is not None:
+            shutil.copyfile(publication, partial / "publication.bib")
+        _write_values(method, convention, partial / QUERIES)
+        _check_queries(partial / QUERIES, committed, method.name)
+        values = {"method": method.name, "dataset": method.dataset, "convention": convention, **about}
+        values |= {key: specs[0][key] for key in ("model", "params", "seed", "code")}
+        values |= {"versions": specs[0]["versions"] | {"gradrank": __version__}, "processor": form()}
+        values |= {"data_sha256": specs[0]["data_sha256"], "inputs": {COLLECTION: sha256(data / COLLECTION)}}
+        write_stamp(partial / STAMP, values, [path for path in partial.rglob("*") if path.is_file()])
+        partial.replace(os.path.realpath(out))
 
 
 def _scores_name(fold: FoldFolder) -> str:

@@ -1,11 +1,12 @@
 """Training jobs. A job trains one model on one fold of a data set and writes its folder atomically."""
 
+import os
 import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
@@ -15,9 +16,10 @@ from gradrank import __version__
 from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import extension_of
-from gradrank.base.files import partial_path, sha256, write_json
+from gradrank.base.files import sha256, temporary_folder, write_json
+from gradrank.base.own_folders import check_own_folder, is_own_stamp, remove_listed
 from gradrank.base.processor import form
-from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, FoldFolder
+from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, TIMING, FoldFolder
 from gradrank.base.stamps import mismatches, write_stamp
 from gradrank.data.collection import Collection
 from gradrank.data.part_files import COLLECTION, PAIRS
@@ -87,7 +89,8 @@ def train(
         collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
         return collection
 
-    with partial_folder(out) as partial:
+    inputs = filter(None, (data, pairs, *(fold.folder for fold in member_folds.values())))
+    with partial_folder(out, inputs) as partial:
         partial.model_path.mkdir()
         test_files = _test_files(splits["test"], data, pairs)
         fit_seconds, scoring = _fit_and_score(cls, resolved, spec, read, test_files, partial)
@@ -171,18 +174,16 @@ def _fit_and_score(
 
 
 @contextmanager
-def partial_folder(out: Path) -> Iterator[FoldFolder]:
+def partial_folder(out: Path, inputs: Iterable[Path] = ()) -> Iterator[FoldFolder]:
     """Yield a new folder next to `out` that only this process uses, and remove it at the end of the block.
 
     The folder of another process is not removed, because the other process could still be running. If a killed job left
-    its folder, `gradrank verify --repair` removes it.
+    its folder, `gradrank verify --repair` removes it. Raises GradrankError if `out` contains files that gradrank has
+    not written, or one of the inputs.
     """
-    partial = FoldFolder(partial_path(out))
-    partial.folder.mkdir(parents=True)
-    try:
-        yield partial
-    finally:
-        shutil.rmtree(partial.folder, ignore_errors=True)
+    check_own_folder(out / SPEC, inputs, _is_fold_file)
+    with temporary_folder(out) as partial:
+        yield FoldFolder(partial)
 
 
 def _scores(fitted: Model, collection: Collection, split: str) -> tuple["polars.DataFrame", dict[str, float]]:
@@ -200,17 +201,47 @@ def publish(partial: FoldFolder, out: FoldFolder) -> None:
     """Move the contents of the finished folder `partial` into `out`, which may already exist. Move spec.json last.
 
     If `out` already contains the same result, nothing is moved. This happens if a job of a killed run ends after the
-    job that replaced it.
+    job that replaced it. Otherwise, only files that the earlier spec.json lists are removed. The caller has called
+    `partial_folder`, which refuses other files.
     """
     same = out.finished and out.spec_path.read_bytes() == partial.spec_path.read_bytes()
     if same and not any(mismatches(out.spec_path)):
         return
-    out.folder.mkdir(parents=True, exist_ok=True)
-    out.spec_path.unlink(missing_ok=True)
-    shutil.rmtree(out.model_path, ignore_errors=True)
-    for name in FOLD_FILES:
-        if (partial.folder / name).exists():
-            (partial.folder / name).replace(out.folder / name)
+    with suppress(OSError):  # raised if the folder is not empty
+        partial.folder.replace(os.path.realpath(out.folder))
+        return
+    if is_own_stamp(out.spec_path):
+        remove_listed(out.spec_path)
+    else:  # left by an interrupted job
+        out.spec_path.unlink(missing_ok=True)
+        shutil.rmtree(out.model_path, ignore_errors=True)
+    files = [path.relative_to(partial.folder) for path in partial.folder.rglob("*") if path.is_file()]
+    for name in sorted(files, key=lambda name: (name == Path(SPEC), name != Path(TIMING), name)):
+        (out.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (partial.folder / name).replace(out.folder / name)
+
+
+def _is_fold_file(path: Path) -> bool:
+    """Return True for a file or folder of a training job that the stamp of its folder does not list.
+
+    These are the folders of further seeds and timing.json. If the stamp is missing or damaged, all files of the job are
+    recognised by timing.json.
+    """
+    if path.is_symlink():
+        return False
+    if path.is_dir() and re.fullmatch(r"seed\d+", path.name):
+        return True
+    fold = FoldFolder(path.parent)
+    if is_own_stamp(fold.spec_path):
+        return path == fold.timing_path
+    return path.name in FOLD_FILES and _has_own_timing(fold)
+
+
+def _has_own_timing(fold: FoldFolder) -> bool:
+    try:
+        return {"seconds", "fit_seconds", "peak_memory_mb"} <= fold.timing().keys()
+    except (OSError, GradrankError, AttributeError):
+        return False
 
 
 def _peak_memory_mb() -> int:

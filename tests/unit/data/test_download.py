@@ -94,7 +94,7 @@ KILLED_AT = {
         from pathlib import Path
         real = Path.replace
         def replace(self, target):
-            self.name == "Fold3" and os.kill(os.getpid(), signal.SIGKILL)
+            "Fold3" in self.parts and os.kill(os.getpid(), signal.SIGKILL)
             return real(self, target)
         Path.replace = replace
     """,

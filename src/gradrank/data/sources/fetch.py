@@ -1,17 +1,18 @@
 """The `fetch` stage: find, verify and extract a data set of the catalogue."""
 
 import hashlib
+import os
 import re
-import shutil
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import locked, sha256
+from gradrank.base.files import locked, remove_abandoned, sha256, temporary_folder
 from gradrank.base.stamps import read_sealed, write_sealed
+from gradrank.base.targets import check_folder_output
 from gradrank.data.sources.archive import Description, Member, copy, unpack
 from gradrank.data.sources.catalogue import Archive, Entry, catalogue, get_entry
 from gradrank.data.sources.download import NO_SPACE
@@ -43,8 +44,8 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
         the size in bytes of each file) and, if the data come from an archive, `archive_sha256`. If fetched.json already
         exists, its content is returned and nothing is fetched.
 
-    Raises GradrankError if no source has the data, if a checksum differs, if an archive is damaged or unsafe, or if the
-    disk is full.
+    Raises GradrankError if no source has the data, if a checksum differs, if an archive is damaged or unsafe, if a file
+    exists with other content, or if the disk is full.
     """
     entry = dataset if isinstance(dataset, Entry) else get_entry(dataset)
     folder = Path(folder)
@@ -67,22 +68,33 @@ def entry_of(folder: Path) -> Entry | None:
 
 def _fetch(entry: Entry, folder: Path, mirror: str | None) -> dict[str, Any]:
     """Write a data set into `folder`, and return the content of fetched.json. The arguments are those of `fetch`."""
-    staging, downloads = (folder.with_name(f".{folder.name}.{kind}") for kind in ("partial", "download"))
-    shutil.rmtree(staging, ignore_errors=True)  # may be left from a killed process
-    try:
+    folder = Path(os.path.realpath(folder))
+    check_folder_output(folder)
+    downloads = folder.with_name(f".{folder.name}.download")
+    remove_abandoned(folder)
+    with temporary_folder(folder) as staging:
         location = find(entry, folder, downloads, mirror)
         try:
             contents = _unpack(entry, location, staging)
         except GradrankError:
-            shutil.rmtree(downloads, ignore_errors=True)  # so that a damaged download is not resumed
+            _remove_downloads(entry, downloads)  # so that a damaged download is not resumed
             raise
-        _install(staging, folder)
+        _install(staging, folder, contents["files"])
         described = {"dataset": entry.name, "source": location.source, **contents}
         write_sealed(folder / "fetched.json", described)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    shutil.rmtree(downloads, ignore_errors=True)
+    _remove_downloads(entry, downloads)
     return described
+
+
+def _remove_downloads(entry: Entry, downloads: Path) -> None:
+    """Remove the downloaded files, complete or not, and their folder if it contains nothing else."""
+    for source in (*entry.archives, *entry.files):
+        for name in (source.name, f"{source.name}.part"):
+            (downloads / name).unlink(missing_ok=True)
+    folders = sorted((path for path in downloads.rglob("*") if path.is_dir()), reverse=True)
+    for folder in (*folders, downloads):
+        with suppress(OSError):  # the folder is missing or contains other files
+            folder.rmdir()
 
 
 def _unpack(entry: Entry, location: Location, staging: Path) -> dict[str, Any]:
@@ -154,14 +166,25 @@ def _verify_files(entry: Entry, location: Location, written: Description) -> Non
             raise wrong_checksum(location.path / file.name, "sha256", str(found["sha256"]), [file.sha256])
 
 
-def _install(staging: Path, folder: Path) -> None:
-    """Move the files and folders in `staging` into `folder`. Other files in `folder` are left as they are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for child in sorted(staging.iterdir()):
-        target = folder / child.name
-        if target.is_dir():
-            shutil.rmtree(target)
-        child.replace(target)
+def _install(staging: Path, folder: Path, files: Description) -> None:
+    """Move the files in `staging` into `folder`. Other files in `folder` are left as they are.
+
+    files: the checksums of the files. Raises GradrankError if one of these files exists with other content. Nothing is
+    moved then.
+    """
+    differing = [name for name in files if _differs(folder / name, files[name]["sha256"])]
+    if differing:
+        raise GradrankError(
+            f"{folder}: {', '.join(differing)} already exist with other content, and nothing is overwritten. Fix: give "
+            "a new folder, or move these files away"
+        )
+    for name in sorted(files):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (staging / name).replace(folder / name)
+
+
+def _differs(path: Path, digest: object) -> bool:
+    return os.path.lexists(path) and not (path.is_file() and sha256(path) == digest)
 
 
 @contextmanager

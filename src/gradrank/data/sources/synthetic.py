@@ -6,13 +6,15 @@ The features are multiples of 1e-6, so that the six decimals of LETOR text repre
 grades.
 """
 
+import re
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError, unknown
-from gradrank.base.files import atomic, sha256, write_json
+from gradrank.base.files import atomic, read_json, sha256, write_json
+from gradrank.base.own_folders import check_own_folder
 from gradrank.base.stamps import write_sealed
 
 Target = Literal["net", "poly"]
@@ -103,7 +105,8 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
 
     The queries are divided in order into five parts, whose sizes differ by at most one query. The coefficients of the
     target function are written to target.json. fetched.json is written last, in the format of `fetch`. Raises
-    GradrankError for an unknown target, fewer than five queries, or fewer than two documents per query.
+    GradrankError for an unknown target, fewer than five queries, fewer than two documents per query, or a folder with
+    other files.
     """
     if target not in get_args(Target):
         raise GradrankError(unknown("target", target, get_args(Target)))
@@ -112,6 +115,7 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
             f"queries: {queries}, documents: {documents}. Fix: give at least {PARTS} queries of at least 2 documents"
         )
     folder, name = Path(folder), f"synthetic_{target}"
+    check_own_folder(folder / "fetched.json", is_own=_is_generated)
     (folder / "fetched.json").unlink(missing_ok=True)  # a file of an earlier run is invalid while the data change
     features, weights = draw_features(queries * documents, seed), draw_weights(target, seed)
     labels = grades(outputs(weights, features))
@@ -127,6 +131,20 @@ def generate(target: Target, queries: int, documents: int, seed: int, folder: Pa
         described[path.name] = {"sha256": sha256(path), "bytes": path.stat().st_size}
     arguments = {"target": target, "queries": queries, "documents": documents, "seed": seed}
     write_sealed(folder / "fetched.json", {"dataset": name, "source": arguments, "files": described})
+
+
+def _is_generated(path: Path) -> bool:
+    """Return True for a file of an earlier call whose fetched.json is missing. It is recognised by its content."""
+    try:
+        if path.name == "target.json" and path.is_file():
+            return read_json(path).keys() in ({"w1", "b1", "w2", "b2"}, {"linear", "quadratic", "cubic"})
+        if not re.fullmatch(rf"S[1-{PARTS}]\.txt", path.name) or not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            row = stream.readline(10_000)
+    except (OSError, GradrankError, AttributeError):
+        return False
+    return re.fullmatch(rb"[0-5] qid:\d+( \d+:-?[01]\.\d{6}){50} #docid = Q\d+-D1\n", row) is not None
 
 
 def _letor(features: np.ndarray, labels: np.ndarray, qids: np.ndarray, documents: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
-from gradrank.base.errors import GradrankError, InputError
+from gradrank.base.errors import GradrankError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
 from gradrank.base.warning_categories import DegenerateModelWarning
@@ -281,13 +281,11 @@ class Ranker(TrainedModel):
         """Write the trained model into a folder, in the format of results/<dataset>/<model>/fold<k>.
 
         An earlier model in the folder is replaced. `gradrank predict --model` and `gradrank.load` read the folder.
-        Raises GradrankError if the folder exists and contains something else.
+        Raises GradrankError if the folder contains files that gradrank has not written.
         """
         check_is_fitted(self)
         out = FoldFolder(Path(folder))
-        if out.folder.exists() and not out.finished and any(out.folder.iterdir()):
-            raise InputError(f"{folder}: contains other files. Fix: give a new or empty folder")
-        with partial_folder(out.folder) as partial:
+        with input_errors(), partial_folder(out.folder) as partial:
             self.history_.write_parquet(partial.history_path)
             self.fold_.save(partial)
             publish(partial, out)

@@ -1,0 +1,102 @@
+"""Folders that gradrank writes: recognise our own files in them, and refuse folders with the files of others.
+
+A folder is ours if it contains our stamp. The files of the stamp's list are ours as well. Snakemake deletes the stamp
+before it repeats a job, so some files are also recognised by their content.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.targets import check_folder_output
+
+# The keys that prove that gradrank wrote a stamp, in the order in which they are written.
+MARKS = {
+    "collection.json": ("dataset", "rows", "parts"),
+    "pairs.json": ("targets", "parts"),
+    "fetched.json": ("dataset", "source", "files"),
+    "spec.json": ("model", "params"),
+    "files.json": ("command", "files"),
+}
+CONTENTS = "files.json"  # the stamp of a folder of exported files
+
+
+def is_own_stamp(path: Path) -> bool:
+    """Return True if gradrank wrote a stamp. It may be damaged, edited, or of an older version."""
+    marks = MARKS[path.name]
+    try:
+        if not path.is_file():
+            return False
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    try:
+        content = json.loads(text)
+    except ValueError:  # cut, as by a full disk
+        return re.match(rf'\{{\n  "(schema|{marks[0]})": ', text) is not None
+    return isinstance(content, dict) and content.keys() >= {*marks}
+
+
+def listed_files(stamp: Path) -> Iterator[Path]:
+    """Yield the stamp and the files that it lists, if they are inside its folder. Empty if the stamp is not ours."""
+    if not is_own_stamp(stamp):
+        return
+    yield stamp
+    folder = Path(os.path.realpath(stamp.parent))
+    for name in _names(stamp):
+        path = stamp.parent / name
+        if ".." not in Path(name).parts and Path(os.path.realpath(path.parent)).is_relative_to(folder):
+            yield path
+
+
+def _names(stamp: Path) -> Iterable[str]:
+    try:
+        content: Any = json.loads(stamp.read_text(encoding="utf-8"))
+    except ValueError:
+        return ()
+    if isinstance(content.get("parts"), dict):
+        return [f"part{part}.parquet" for part in content["parts"] if part.isdecimal()]
+    return list(content["files"]) if isinstance(content.get("files"), dict) else ()
+
+
+def check_own_folder(
+    stamp: Path, inputs: Iterable[Path] = (), is_own: Callable[[Path], bool] = lambda _: False
+) -> None:
+    """Raise GradrankError if the folder of `stamp` contains files that gradrank has not written.
+
+    Hidden files are ignored, because they are neither replaced nor removed. inputs: the inputs of the command, which
+    the folder may not contain. is_own: recognises files and folders of interrupted jobs by their content.
+    """
+    folder = stamp.parent
+    check_folder_output(folder, inputs)
+    if not folder.is_dir():
+        return
+    own = {*listed_files(stamp)}
+    foreign = [path.relative_to(folder).as_posix() for path in _foreign(folder, own, is_own)]
+    if foreign:
+        more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        raise GradrankError(
+            f"{folder}: contains other files, which gradrank has not written: {', '.join(foreign[:3])}{more}. "
+            "Fix: give a new or empty folder, or move these files away"
+        )
+
+
+def _foreign(folder: Path, own: set[Path], is_own: Callable[[Path], bool]) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path in own or is_own(path):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _foreign(path, own, is_own)
+        else:
+            yield path
+
+
+def remove_listed(stamp: Path) -> None:
+    """Remove a stamp and the files that it lists. Nothing is removed if gradrank has not written the stamp."""
+    for path in [*listed_files(stamp)]:
+        if path.is_symlink() or path.is_file():
+            path.unlink()
