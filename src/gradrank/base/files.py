@@ -79,6 +79,9 @@ def atomic(path: Path | str) -> Iterator[Path]:
         if target.exists():
             shutil.copymode(target, partial)
         partial.replace(target)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk is reported without a path
+        raise
     finally:
         partial.unlink(missing_ok=True)
 
@@ -90,6 +93,9 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     partial.mkdir(parents=True)
     try:
         yield partial
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 

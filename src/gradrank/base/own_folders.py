@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import SCHEMA, write_sealed
 from gradrank.base.targets import check_folder_output
 
 # The keys that prove that gradrank wrote a stamp, in the order in which they are written.
@@ -20,9 +21,13 @@ MARKS = {
     "pairs.json": ("targets", "parts"),
     "fetched.json": ("dataset", "source", "files"),
     "spec.json": ("model", "params"),
-    "files.json": ("command", "files"),
+    "evaluation.json": ("schema", "files"),
+    "provenance.json": ("schema", "files"),
+    "run.json": ("schema", "files"),
+    "submission.json": ("schema", "files"),
+    "files.json": ("schema", "files"),
 }
-CONTENTS = "files.json"  # the stamp of a folder of exported files
+CONTENTS = "files.json"  # the stamp of a folder with files for other programs: the names of the files
 
 
 def is_own_stamp(path: Path) -> bool:
@@ -48,8 +53,8 @@ def listed_files(stamp: Path) -> Iterator[Path]:
     yield stamp
     folder = Path(os.path.realpath(stamp.parent))
     for name in _names(stamp):
-        path = stamp.parent / name
-        if ".." not in Path(name).parts and Path(os.path.realpath(path.parent)).is_relative_to(folder):
+        path = stamp.parent / str(name)
+        if ".." not in path.parts and Path(os.path.realpath(path.parent)).is_relative_to(folder):
             yield path
 
 
@@ -60,7 +65,7 @@ def _names(stamp: Path) -> Iterable[str]:
         return ()
     if isinstance(content.get("parts"), dict):
         return [f"part{part}.parquet" for part in content["parts"] if part.isdecimal()]
-    return list(content["files"]) if isinstance(content.get("files"), dict) else ()
+    return content["files"] if isinstance(content.get("files"), dict | list) else ()
 
 
 def check_own_folder(
@@ -100,3 +105,13 @@ def remove_listed(stamp: Path) -> None:
     for path in [*listed_files(stamp)]:
         if path.is_symlink() or path.is_file():
             path.unlink()
+
+
+def write_contents(folder: Path, names: Iterable[str]) -> None:
+    """Write the stamp CONTENTS with the names of our files, in addition to those of an earlier stamp that still exist.
+
+    names: paths within the folder.
+    """
+    earlier = (path for path in listed_files(folder / CONTENTS) if path.name != CONTENTS and path.is_file())
+    files = sorted({*names, *(path.relative_to(folder).as_posix() for path in earlier)})
+    write_sealed(folder / CONTENTS, {"schema": SCHEMA, "files": files})

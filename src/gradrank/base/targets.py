@@ -1,7 +1,6 @@
 """Rules for the paths that gradrank writes to, so that nothing is destroyed that gradrank did not write.
 
-- An output is none of the inputs of the same command: neither the same file, whatever its spelling or links, nor a
-  folder that contains an input.
+- An output is not an input of the same command, whatever its spelling or links, and no folder that contains an input.
 - A symbolic link is followed. The link stays, and the file behind it is replaced in its own folder.
 - A pipe, a terminal, /dev/null or an open file (/dev/stdout, /dev/fd/3) is written to directly and never replaced.
 - A file or folder without write permission is refused, even for root. A block device or a socket is refused.

@@ -19,8 +19,10 @@ from gradrank.base.extensions import use_own_models
 from gradrank.base.processor import pin
 from gradrank.base.warning_categories import GradrankWarning
 from gradrank.cli import contest, export_model, inspect, report_stages, stages, submit, table, use
+from gradrank.cli.outputs import CommandGroup
 
 app = typer.Typer(
+    cls=CommandGroup,
     help="A reproducible learning-to-rank benchmark, from PRank to LambdaMART.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -31,7 +31,7 @@ ContestFolder = Annotated[Path, typer.Option(help="Folder of the contest, or of 
 def tune(
     model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="File to write, with one row per fold and trial.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write, with one row per fold and trial.")],
     seed: Seed,
     fold: Annotated[list[int] | None, typer.Option(help="Number of a fold; by default, all folds.", min=1)] = None,
     trials: Annotated[int, typer.Option(min=1, help="Number of configurations per fold, including the default.")] = 16,

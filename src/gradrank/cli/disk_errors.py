@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,10 @@ def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     SQLite and LightGBM have neither. An error with neither is attributed to a full disk if the disk is almost full,
     unless it is a GradrankError.
     """
+    if isinstance(error, OSError) and error.filename is None and error.errno in FIXES:
+        # Outputs set the file name (gradrank.base.files). Python would report the unwritten text once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        return f"standard output: {os.strerror(error.errno)}. Fix: {FIXES[error.errno]}."
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()
     free = shutil.disk_usage(next(path for path in (place, *place.parents) if path.exists())).free

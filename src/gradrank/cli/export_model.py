@@ -19,7 +19,7 @@ commands = typer.Typer()
 def export_model(
     fold: Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/lambdamart/fold1.")],
     to: Annotated[str, typer.Option(help=f"Format: {', '.join(format_names())}.")],
-    out: Annotated[Path, typer.Option(help="File to write. An existing file is replaced.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File to write. An existing file is replaced.")],
     names: Annotated[
         Path | None,
         typer.Option(

@@ -112,7 +112,7 @@ def diff(
     b: Annotated[str, typer.Argument(help="State after, in the same forms. `results` is the folder of the last run.")],
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    html: Annotated[Path | None, typer.Option(help="Also write this HTML file, with plots.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write this HTML file, with plots.")] = None,
     fail_on_regression: Annotated[
         str | None,
         typer.Option(

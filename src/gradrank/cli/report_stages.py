@@ -59,7 +59,7 @@ def collect(
 @commands.command(rich_help_panel=STAGES, epilog=example("gradrank report --datasets mq2007 --out mq2007.html"))
 def report(
     results: ResultsFolder = Path("results"),
-    out: Annotated[Path, typer.Option(help="HTML file to write. It needs no other file.")] = REPORT,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="HTML file to write. It needs no other file.")] = REPORT,
     convention: Convention = "letor4",
     datasets: Annotated[str, typer.Option(help="Show only these data sets, such as 'mq2007,ohsumed'.")] = "",
     studies: Annotated[str, typer.Option(help="Show only these studies, such as 'arsm'.")] = "",
@@ -83,7 +83,9 @@ def track(
     params: ParamsFile = Path("params.yaml"),
     studies: Annotated[str, typer.Option(help="Settings per finished study, as a JSON object or @FILE.")] = "{}",
     report: Annotated[Path, typer.Option(help="Report whose figures are logged with the runs.")] = REPORT,
-    out: Annotated[Path | None, typer.Option(help="JSON file to write, with the run id of each method.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON file to write, with the run id of each method.")
+    ] = None,
 ) -> None:
     """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI).
 

@@ -48,7 +48,7 @@ commands = typer.Typer()
 @commands.command(rich_help_panel=STAGES, epilog=example("gradrank fetch mq2007 --out data/raw/mq2007"))
 def fetch(
     dataset: Annotated[str, typer.Argument(help="Name of a data set; `gradrank datasets` lists them.")],
-    out: Annotated[Path, typer.Option(help="Folder to write, in the official layout.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, in the official layout.")],
     mirror: Annotated[str | None, typer.Option(envvar="GRADRANK_MIRROR", help="Folder or URL to search first.")] = None,
 ) -> None:
     """Get a data set of the catalogue, from the mirror or from its public addresses."""
@@ -67,7 +67,7 @@ def generate(
     ],
     queries: Annotated[int, typer.Option(help="Number of queries in all five parts together.")],
     documents: Annotated[int, typer.Option(help="Number of documents per query.")],
-    out: Annotated[Path, typer.Option(help="Folder to write, with S1.txt to S5.txt.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, with S1.txt to S5.txt.")],
     seed: Seed,
 ) -> None:
     """Write artificial data as LETOR text (Burges et al. 2005, section 5)."""
@@ -87,7 +87,7 @@ def parse(
             "SVMlight with qid, Parquet, CSV or TSV."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="Folder to write, such as data/parquet/mq2007.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, such as data/parquet/mq2007.")],
     seed: Seed,
     dataset: Annotated[str | None, typer.Option(help="Name of the data set. By default, the name of OUT.")] = None,
     features: Features = None,
@@ -142,7 +142,7 @@ def parse(
 )
 def pairs(
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write, such as data/pairs/mq2007.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, such as data/pairs/mq2007.")],
     ties: Annotated[
         Ties, typer.Option(help="Documents of equal grade: `omit` makes no pair, `half` one with target 1/2.")
     ] = "omit",
@@ -168,7 +168,7 @@ def pairs(
 def train(
     model: Model,
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write.")],
     seed: Seed,
     fold: Fold = 1,
     params: Annotated[
@@ -214,7 +214,7 @@ def import_scores(
         typer.Argument(help="Score files, such as 'runs/fold{fold}.txt'. {dataset} and {split} are replaced as well."),
     ],
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder to write.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write.")],
     seed: Seed,
     fold: Fold = 1,
     code: Code = None,
@@ -322,7 +322,7 @@ def study_job(
     name: Annotated[str, typer.Argument(help="Name of a study, such as 'ranknet2005'.")],
     job: Annotated[str, typer.Argument(help="Name of a job that the study declares, such as 'net-1'.")],
     seed: Seed,
-    out: Annotated[Path, typer.Option(help="JSON file to write.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="JSON file to write.")],
     data: Annotated[Path, typer.Option(help="Folder of the stored collections.")] = Path("data/parquet"),
     settings: Annotated[
         str | None, typer.Option(help="Settings of the job, as a JSON object or @FILE. By default, as in params.yaml.")

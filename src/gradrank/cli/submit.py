@@ -34,7 +34,7 @@ def submit(
     year: Annotated[int | None, typer.Option(help="Year of the publication.")] = None,
     publication: Annotated[Path | None, typer.Option(help="BibTeX file of the publication.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write. By default, submissions/<dataset>/<method>.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder to write. By default, submissions/<dataset>/<method>.")
     ] = None,
 ) -> None:
     """Prepare a method for the leaderboard: scores, values per query, code, description and checksums.

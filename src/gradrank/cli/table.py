@@ -55,7 +55,9 @@ def table(
         Literal["markdown", "latex", "csv"] | None,
         typer.Option(help="By default, the format that the suffix of --out names, else Markdown."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write. By default, standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write. By default, standard output.")
+    ] = None,
 ) -> None:
     """Print a table of methods by metrics from finished results, for a paper.
 

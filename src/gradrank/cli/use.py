@@ -78,7 +78,7 @@ def evaluate(
     metrics: Annotated[
         str | None, typer.Option(help="Metrics, such as 'ndcg@10,map,err@5'. By default, LETOR's own tables.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the values per query.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the values per query.")] = None,
     against: Annotated[
         Path | None,
         typer.Option(help="A second score file: print how well both rankings agree (Kendall's tau, Spearman's rho)."),
@@ -148,7 +148,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap and randomisation tests.")] = 0,
     latex: Annotated[bool, typer.Option("--latex", help="Print the table in LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the table.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the table.")] = None,
     query: Query = None,
     label: Label = None,
     docid: Docid = None,
@@ -184,7 +184,9 @@ def compare(
 def predict(
     model: Annotated[Path, typer.Option(help="A trained fold, such as results/mq2007/lambdamart/fold1.")],
     input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, CSV or TSV.")],
-    out: Annotated[Path | None, typer.Option(help="File to write. By default, standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write. By default, standard output.")
+    ] = None,
     form: Annotated[
         ScoresForm, typer.Option(help="letor: one score per line, in the order of the rows. trec: a TREC run.")
     ] = "letor",
@@ -211,7 +213,9 @@ def predict(
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<model>, with fold1, fold2, ...")],
     data: Data,
-    out: Annotated[Path, typer.Option(help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")
+    ],
 ) -> None:
     """Write a model's test rankings for other evaluation programs: TREC run and qrels, and LETOR scores."""
     from gradrank.evaluation.export import export_model
@@ -241,7 +245,7 @@ def importance(
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Number of permutations.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the permutations.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the table.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the table.")] = None,
 ) -> None:
     """Print how much a metric drops if a feature is permuted within each query, with 95% intervals over queries.
 
@@ -299,7 +303,9 @@ def explain(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sampling, for models without exact values.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Parquet file for the contributions of all features.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Parquet file for the contributions of all features.")
+    ] = None,
 ) -> None:
     """Explain why one document of a query has a higher score than another: the contributions of the features.
 

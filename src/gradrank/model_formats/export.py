@@ -1,11 +1,14 @@
 """Export of a trained fold to a model format."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
+from gradrank.base.targets import check_file_output
 from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible
 from gradrank.model_formats.lookup import find_format, format_names
 from gradrank.training.scoring_form import NoScoringForm
@@ -109,8 +112,12 @@ def _advice(possible: Sequence[str]) -> str:
 
 
 def _written(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:
-    """Write the files to a temporary folder next to `out`, and move them when all of them are complete."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as folder:
-        files = model_format.write(model, Path(folder) / out.name)
-        return [file.replace(out.parent / file.name) for file in files]
+    """Write the files to a temporary folder, and copy them to their places when all of them are complete."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = {out.parent / file.name: file for file in model_format.write(model, Path(folder) / out.name)}
+        for path in written:
+            check_file_output(path)
+        for path, file in written.items():
+            with atomic(path) as partial:
+                shutil.copyfile(file, partial)
+        return list(written)

@@ -8,7 +8,9 @@ inline, so the HTML file loads no other files.
 from collections.abc import Collection
 from pathlib import Path
 
+from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
+from gradrank.base.own_folders import CONTENTS, check_own_folder, remove_listed, write_contents
 from gradrank.base.results import Results
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.report.console_summary import console_summary
@@ -39,16 +41,21 @@ def report(
     convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
     params.yaml. The report shows this file in full. data: folder of the Parquet collections. only: (names of data
     sets, names of studies) to show; by default every data set with a summary.json and every finished study.
-    Raises GradrankError if there is nothing to report or a file cannot be read.
+    Raises GradrankError if there is nothing to report, a file cannot be read, or the folder contains other files.
     """
-    root = Results(Path(results))
+    root, folder = Results(Path(results)), Path(out).with_suffix("")
+    if folder == Path(out):
+        raise GradrankError(f"{out}: the report needs a suffix, because its figures are in {out}/. Fix: add .html")
+    check_own_folder(folder / CONTENTS, [params, data])
     contents = read_contents(root, convention, Path(params), Path(data), only)
     pages = [page for module in PAGES for page in module.pages(contents)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages), encoding="utf-8")
-    folder = Path(out).with_suffix("")
+    remove_listed(folder / CONTENTS)
     write_tables(contents, folder)
     write_figures({name: drawing for page in pages for name, drawing in page.figures.items()}, folder)
+    files = (path for path in folder.rglob("[!.]*") if path.is_file())
+    write_contents(folder, (path.relative_to(folder).as_posix() for path in files))
     run_here = contents.run_here
     conventions = {dataset.name: dataset.convention for dataset in run_here}
     held_out = {dataset.name: held_out_sentence(dataset.meta) for dataset in run_here}

@@ -4,6 +4,8 @@ import errno
 import json
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 
@@ -35,7 +37,6 @@ def error_of(write) -> Exception:
 @pytest.mark.parametrize(
     "write",
     [
-        lambda: Path("/dev/full").write_text("x"),
         lambda: pl.DataFrame({"a": [1]}).write_csv("/dev/full"),
         lambda: pl.DataFrame({"a": [1]}).write_parquet("/dev/full"),
     ],
@@ -51,6 +52,16 @@ def test_the_path_in_the_exception_comes_before_the_option(number, tmp_path):
         raise OSError(number, "", str(partial))
     assert explanation(failed.value, OUT).startswith(f"{tmp_path}/new/.x.json.")
     assert list((tmp_path / "new").iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_is_named_if_no_file_is():
+    code = "import sys; from gradrank import cli; sys.argv[1:] = ['schema']; cli.main()"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("gradrank: error: standard output: No space left on device"), done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_an_error_without_a_reason_is_explained_by_a_full_disk(full):
