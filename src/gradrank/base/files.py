@@ -100,14 +100,19 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def remove_abandoned(path: Path) -> None:
-    """Remove the temporary files and folders of `path` whose process has ended on this computer."""
-    real = Path(os.path.realpath(path))
-    for partial in real.parent.glob(".*.partial"):
+def remove_abandoned(folder: Path, name: str = "") -> None:
+    """Remove the temporary files and folders in `folder` whose process has ended on this computer.
+
+    name: the later name of the files and folders to remove. By default, all are removed.
+    """
+    for partial in folder.glob(".*.partial"):
         owner = partial_owner(partial)
-        if owner is None or owner.name != real.name or owner.host != host_name() or _is_running(owner.process):
+        if owner is None or owner.host != host_name() or _is_running(owner.process) or name not in ("", owner.name):
             continue
-        shutil.rmtree(partial, ignore_errors=True) if partial.is_dir() else partial.unlink(missing_ok=True)
+        if partial.is_dir() and not partial.is_symlink():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
 
 
 def _is_running(process: int) -> bool:
@@ -134,14 +139,15 @@ def locked(path: Path) -> Iterator[None]:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with path.open("w") as stream:
+        with path.open("a") as stream:  # a file of the user's with this name keeps its content
             fcntl.flock(stream, fcntl.LOCK_EX)
             if not _is_at(path, stream.fileno()):
                 continue  # the process that had the lock has removed the file
             try:
                 yield
             finally:
-                path.unlink()
+                if not os.fstat(stream.fileno()).st_size:
+                    path.unlink()
             return
 
 

@@ -41,6 +41,8 @@ def is_own_stamp(path: Path) -> bool:
         return False
     try:
         content = json.loads(text)
+    except RecursionError:
+        return False
     except ValueError:  # cut, as by a full disk
         return re.match(rf'\{{\n  "(schema|{marks[0]})": ', text) is not None
     return isinstance(content, dict) and content.keys() >= {*marks}
@@ -54,7 +56,7 @@ def listed_files(stamp: Path) -> Iterator[Path]:
     folder = Path(os.path.realpath(stamp.parent))
     for name in _names(stamp):
         path = stamp.parent / str(name)
-        if ".." not in path.parts and Path(os.path.realpath(path.parent)).is_relative_to(folder):
+        if ".." not in Path(str(name)).parts and Path(os.path.realpath(path.parent)).is_relative_to(folder):
             yield path
 
 

@@ -8,14 +8,12 @@ several processes can write the same data set at the same time.
 
 import hashlib
 import os
-import shutil
-import tempfile
-import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.files import remove_abandoned, temporary_folder
 from gradrank.data.ranking_dataset import RankingDataset
 from gradrank.data.sources.catalogue import Entry, catalogue, check_counts, get_entry
 from gradrank.data.stored import StoredCollection
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 # The size of artificial data and the seed in the project's params.yaml, so that the rows equal those of the workflow.
 QUERIES, DOCUMENTS, SEED = 50, 30, 2005
-ABANDONED_SECONDS = 24 * 3600.0  # temporary folders of this age are deleted; their processes were killed
 # Fields of an entry that do not change the stored data.
 DESCRIPTIVE = {"title", "about", "citation", "licence", "homepage", "obtain", "convention"}
 
@@ -100,10 +97,10 @@ def cached_collection(
         return stored
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(folder.parent)
-        with tempfile.TemporaryDirectory(prefix=f".{entry.name}-", suffix=".partial", dir=folder.parent) as scratch:
+        remove_abandoned(folder.parent)
+        with temporary_folder(folder) as scratch:
             source = os.fspath(mirror) if mirror is not None else os.environ.get("GRADRANK_MIRROR")
-            _publish(_make(entry, source, Path(scratch)), folder)
+            _publish(_make(entry, source, scratch), folder)
     except OSError as error:
         raise GradrankError(
             f"cache: {error}. Fix: free the space, or set GRADRANK_CACHE to another folder that you can write to"
@@ -171,13 +168,6 @@ def _publish(made: Path, folder: Path) -> None:
     except OSError:
         if _complete(folder) is None:
             raise
-
-
-def _remove_abandoned(base: Path) -> None:
-    """Remove the temporary folders of processes that were killed long ago."""
-    for path in base.glob(".*.partial"):
-        if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def datasets() -> "pl.DataFrame":

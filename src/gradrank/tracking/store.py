@@ -14,7 +14,7 @@ from urllib.parse import quote  # Path.as_uri does not escape quotes, which MLfl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
-from gradrank.base.files import locked
+from gradrank.base.files import locked, remove_abandoned, temporary_folder
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -73,17 +73,17 @@ def open_store(uri: str | None = None, create: bool = True) -> Iterator[tuple["M
 
 
 def create_tables(database: Path) -> None:
-    """Create a database with MLflow's tables under a temporary name, and rename it.
+    """Create a database with MLflow's tables in a temporary folder, and move it.
 
     MLflow cannot open a database that has only some of its tables.
     """
     from mlflow import MlflowClient
 
-    partial = database.with_name(f"{database.name}.partial")
-    for leftover in database.parent.glob(f"{partial.name}*"):  # files of a killed import, including SQLite's journal
-        leftover.unlink()
-    MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
-    partial.replace(database)
+    remove_abandoned(database.parent, database.name)
+    with temporary_folder(database) as folder:
+        partial = folder / database.name
+        MlflowClient(f"sqlite:///{partial}").search_experiments(max_results=1)
+        partial.replace(database)
 
 
 def _experiment(client: "MlflowClient", database: Path | None) -> str:

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import yaml
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import Extension
+from gradrank.base.files import host_name
 from gradrank.data import datasets as module
 from gradrank.data.datasets import DOCUMENTS, QUERIES, SEED, cached_collection, datasets, load_dataset
 from gradrank.data.parse import parse
@@ -244,13 +244,14 @@ datasets.load_dataset("synthetic_net", cache=sys.argv[1])
 """
 
 
-def test_what_a_killed_process_left_is_not_read_and_is_removed_later(tmp_path):
+def test_what_a_killed_process_left_is_not_read_and_is_removed(tmp_path):
     assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)]).returncode < 0
-    (left,) = tmp_path.iterdir()
+    (tmp_path / ".thesis.partial").mkdir()
+    (tmp_path / f".synthetic_net.{host_name()}.{os.getpid()}-1.partial").mkdir()  # of a running process
     load_dataset("synthetic_net", cache=tmp_path)
-    assert left.exists()  # another process may still be writing it
-    long_ago = time.time() - module.ABANDONED_SECONDS - 1
-    os.utime(left, (long_ago, long_ago))
+    assert len([path for path in tmp_path.iterdir() if path.name.startswith(".")]) == 2
+    shutil.rmtree(tmp_path / ".thesis.partial")
+    shutil.rmtree(tmp_path / f".synthetic_net.{host_name()}.{os.getpid()}-1.partial")
     load_dataset("synthetic_poly", cache=tmp_path)
     assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["synthetic_net", "synthetic_poly"]
 

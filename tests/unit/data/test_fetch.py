@@ -258,3 +258,26 @@ def test_the_real_archives_have_the_official_layout(mirror, tmp_path, name, file
     hashes = {file: value["sha256"] for file, value in described["files"].items()}
     for fold in range(1, 6):  # fold k validates on the part that fold k-1 tests on
         assert hashes[f"Fold{fold}/vali.txt"] == hashes[f"Fold{(fold - 2) % 5 + 1}/test.txt"]
+
+
+def test_files_of_others_in_the_folder_and_next_to_it_stay(tmp_path, out):
+    packed = tiny(tmp_path / "mirror")
+    listed, mirror = entry(Archive(name=packed.name)), str(packed.parent)
+    others = [
+        out / "Fold1/notes.txt",
+        out.parent / ".tiny.download/thesis.txt",
+        out.parent / ".tiny.partial/thesis.txt",
+    ]
+    others += [out.parent / ".tiny.lock"]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    (out / "Fold1/test.txt").write_text("mine")
+    before = tree(out)
+    with pytest.raises(GradrankError, match=r"Fold1/test\.txt.*Fix"):
+        fetch(listed, out, mirror)
+    assert tree(out) == before
+    (out / "Fold1/test.txt").unlink()
+    fetch(listed, out, mirror)
+    assert {path.read_text() for path in others} == {"mine"}
+    assert (out / "Fold1/test.txt").read_bytes() == FILES["Fold1/test.txt"]

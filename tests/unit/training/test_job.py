@@ -185,3 +185,15 @@ assert [name for name in sys.modules if name.startswith("gradrank.models.")] == 
 assert not {"numba", "scipy", "polars", "torch", "lightgbm"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["spec.json", "model/notes.txt", "notes.txt"])
+def test_files_of_others_are_refused_and_stay(data, tmp_path, name):
+    train("single_feature", data, 1, {}, 7, tmp_path / "own")
+    for folder in (tmp_path / "fold1", tmp_path / "own"):
+        path = folder / ("model/notes.txt" if name == "spec.json" and folder.name == "own" else name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"mine": 1}')
+        with pytest.raises(GradrankError, match=r"other files.*Fix"):
+            train("single_feature", data, 1, {}, 8, folder)
+        assert path.read_text() == '{"mine": 1}'

@@ -71,7 +71,7 @@ def _fetch(entry: Entry, folder: Path, mirror: str | None) -> dict[str, Any]:
     folder = Path(os.path.realpath(folder))
     check_folder_output(folder)
     downloads = folder.with_name(f".{folder.name}.download")
-    remove_abandoned(folder)
+    remove_abandoned(folder.parent, folder.name)
     with temporary_folder(folder) as staging:
         location = find(entry, folder, downloads, mirror)
         try:
