@@ -153,7 +153,7 @@ class CodeChanges:
         self.found: dict[tuple[str, str, bool], dict[str, set[str]]] = {}
 
     def add(self, name: str, recorded: Mapping[str, str], current: Mapping[str, str]) -> bool:
-        """Add the differences of a record, and return whether there are any that are no notes."""
+        """Add the differences of a record, and return whether any of them is more than a note."""
         wrong = False
         for key in sorted(key for key in recorded.keys() | current.keys() if recorded.get(key) != current.get(key)):
             stage, _, method = key.partition(" ")

@@ -1,4 +1,4 @@
-"""What is added to gradrank changes no record, and a new optional parameter only the methods that use its module."""
+"""Additions to gradrank change no record. A new optional parameter changes only the methods that use its module."""
 
 import os
 import shutil
