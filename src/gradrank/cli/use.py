@@ -70,7 +70,7 @@ def init(
     epilog=example("gradrank evaluate --scores run.txt --data qrels.txt --convention trec --metrics ndcg@10,map"),
 )
 def evaluate(
-    scores: Annotated[Path, typer.Option(help="Scores: one per line, a TREC run, or Parquet.")],
+    scores: Annotated[Path, typer.Option(help="Scores: one per line, a TREC run, or a table (Parquet, CSV or TSV).")],
     data: Annotated[
         Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
     ],

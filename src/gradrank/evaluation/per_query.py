@@ -258,7 +258,7 @@ def compact_conventions(path: Path) -> list[str]:
     return read_table(path, ["convention"])["convention"].unique(maintain_order=True).to_list()
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+def read_table(path: Path, columns: list[str] | None = None) -> "pl.DataFrame":
     """Read a table of results. columns: the columns to read; None for all. Raises GradrankError if it is damaged."""
     import polars as pl
 

@@ -96,8 +96,9 @@ def evaluate(
         (n,) relevance grades (integers from 0 to 31), or the path of TREC qrels, of a data file in any form that
         training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
     scores
-        (n,) finite numbers, or the path of a score file: a TREC run, one score per line, or Parquet. A higher score
-        means a better rank. Documents that a TREC run leaves out are treated as in trec_eval.
+        (n,) finite numbers, or the path of a score file: a TREC run, one score per line, or a table (Parquet, CSV or
+        TSV, with columns such as `qid`, `docid` and `score`). A higher score means a better rank.
+        Documents that a TREC run leaves out are treated as in trec_eval.
     qid
         (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
     metrics
