@@ -7,6 +7,7 @@ import polars as pl
 from gradrank.base.results import Results
 
 GUESS = 20.0  # seconds per training if there are no trials
+START = 5.0  # seconds per job for imports, reading, scoring and writing, which a trial does not repeat
 
 
 class TrainingTimes:
@@ -24,9 +25,9 @@ class TrainingTimes:
                 self.means |= {tuple(row[:-1]): row[-1] for row in rows}
 
     def of(self, model: str, dataset: str) -> float:
-        """Return the mean of the model on the data set, else of the model, else of the data set, in seconds."""
+        """Return the expected seconds of a job: START, and the mean of the model, preferably on the same data set."""
         known = (self.means.get(key) for key in ((model, dataset), (model,), (dataset,)))
-        return next((seconds for seconds in known if seconds is not None), GUESS)
+        return START + next((seconds for seconds in known if seconds is not None), GUESS)
 
 
 def _trials(folder: Path) -> list[Path]:
