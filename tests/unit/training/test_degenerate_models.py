@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import gradrank
 from gradrank import DegenerateModelWarning, Ranker
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import FoldFolder
@@ -97,6 +98,8 @@ def test_the_summary_and_the_report_warn_of_constant_scores(tmp_path):
     assert caution.is_serious and "`lambdamart`" in caution.text and "`regression`" not in caution.text
     page = (results / "summary.md").read_text()
     assert f"> **Warning.** {caution.text}" in page and "in expectation" in caution.text
+    assert "in expectation" in gradrank.table(results).to_markdown()
+    assert "in expectation" not in gradrank.table(results, methods=["regression"]).to_markdown()
 
 
 def stored(folder):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Block(NamedTuple):
     """The values of one data set under one convention.
 
-    folds: number of folds. queries: number of test queries. rows: rows with the columns of the table main.
+    folds: number of folds. queries: number of test queries. rows: rows with the columns of the table main. note: the
+    note on tied scores; may be empty.
     """
 
     dataset: str
@@ -36,6 +37,7 @@ class Block(NamedTuple):
     folds: int
     queries: int
     rows: Sequence[Row]
+    note: str = ""
 
     @property
     def metrics(self) -> list[str]:
@@ -183,6 +185,7 @@ class MethodTable(Result):
             *self._intervals(),
             *_rule(self.columns, len(self.blocks) > 1),
             *self._differences(),
+            *(f"{block.dataset}: {block.note}" for block in self.blocks if block.note),
         ]
         return " ".join(sentences)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.results import SUMMARY, DatasetFolder, Results
+from gradrank.evaluation import file_order
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact, read_table, read_test_queries
@@ -17,6 +18,7 @@ from gradrank.report.tables.baseline import baseline_rows
 from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.method_table import Block
 from gradrank.report.tables.summary_tables import main_rows
+from gradrank.report.tables.table import Row
 
 Values = dict[str, dict[str, QueryValues]]  # the outer keys are methods, the inner keys are conventions
 
@@ -125,7 +127,15 @@ def read_block(
         for metric in chosen
         for name in names
     ]
-    return Block(dataset.name, under, len(np.unique(first.folds)), len(first.qids), rows)
+    note, _ = file_order.note(_in_both_orders(stored.values, under, chosen)) or ("", False)
+    return Block(dataset.name, under, len(np.unique(first.folds)), len(first.qids), rows, note)
+
+
+def _in_both_orders(
+    values: Mapping[str, Mapping[str, QueryValues]], convention: str, metrics: Sequence[str]
+) -> list[Row]:
+    """Return the rows of `file_order` for some metrics. values: the outer keys are methods, the inner conventions."""
+    return [row for row in file_order.file_order(values, convention) if row["metric"] in metrics]
 
 
 class _Stored(NamedTuple):
