@@ -10,6 +10,7 @@ their_system: { scores: "runs/fold{fold}.txt" }           # imported scores of a
 import re
 from collections.abc import Iterator, Mapping
 from itertools import chain, product
+from math import prod
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -22,6 +23,7 @@ from gradrank.training.model import Model
 from gradrank.training.registry import models, parameter_hint
 from gradrank.tuning.spaces import members_parameter
 
+MOST_VARIANTS = 1000  # per sweep: each variant is trained on each fold, and is checked whenever params.yaml is read
 NAME = r"[a-z][a-z0-9_]*"
 
 
@@ -94,6 +96,12 @@ def _variants(
     """
     sweeps = _sweeps(cls, values, where, faults)
     variants: dict[str, Variant] = {}
+    if (combinations := prod(map(len, sweeps.values()))) > MOST_VARIANTS:
+        faults.append(
+            f"{where}: {combinations:,} combinations of {', '.join(sweeps)}, but a sweep has at most {MOST_VARIANTS:,}. "
+            "Fix: list fewer values, or draw configurations with `gradrank tune`"
+        )
+        return {}
     for combination in product(*sweeps.values()):
         swept = dict(zip(sweeps, combination, strict=True))
         new_faults: list[str] = []

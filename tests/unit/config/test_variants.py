@@ -35,6 +35,13 @@ def test_a_list_for_a_scalar_parameter_is_a_sweep():
     assert (last.model, last.params["learning_rate"], last.params["rounds"]) == ("lambdamart", 1e-5, 9)
 
 
+def test_a_sweep_of_too_many_variants_is_refused_at_once():
+    faults = []
+    sweep = {"num_leaves": list(range(2, 2000)), "min_data_in_leaf": list(range(1, 500))}
+    assert expand({"lambdamart": sweep}, "models.", faults) == {}
+    assert len(faults) == 1 and "997,002" in faults[0]
+
+
 def test_a_list_for_a_list_parameter_is_its_value_and_a_grid_sweeps_it():
     plain = expanded({"ranknet_two_layer": {"hidden": [64, 32]}})
     assert list(plain) == ["ranknet_two_layer"] and plain["ranknet_two_layer"].params["hidden"] == [64, 32]
