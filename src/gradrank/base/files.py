@@ -169,7 +169,7 @@ def read_json(path: Path | str) -> Any:
     """Return the content of a JSON file. Raises GradrankError if the file is not valid JSON."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise GradrankError(
             f"{path}: not JSON ({error}). Fix: delete the file and run the same command again"
         ) from None

@@ -25,6 +25,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import check_arrays, check_width, damaged, read_arrays
 from gradrank.training.scoring_form import LinearForm, QuadraticForm, ScoringForm
 from gradrank.training.search_space import LogUniform
 from gradrank.training.selection import CRITERION
@@ -116,9 +117,15 @@ class PRank(Model[P]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from safetensors.numpy import load_file
+        path = folder / "prank.safetensors"
+        arrays, _ = read_arrays(path)
+        features = check_arrays(path, arrays, {"unit": ("features",), "weights": ("rows", "columns")})["features"]
+        if arrays["weights"].shape not in ((1, features + 1), (features + 1, features + 1)):
+            raise damaged(path, f"the array weights has the shape {arrays['weights'].shape} for {features} features")
+        return cls(**arrays)
 
-        return cls(**load_file(folder / "prank.safetensors"))
+    def check_width(self, features: int) -> None:
+        check_width("prank.safetensors", len(self.unit), features)
 
 
 @register("prank_quadratic")

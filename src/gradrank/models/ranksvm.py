@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import PositiveFloat
 
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import Content, Weights, check_width, read_content
 from gradrank.training.scoring_form import LinearForm
 from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
@@ -40,6 +41,11 @@ class RankSVMParams(ModelParams):
         min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
+
+
+class RankSVMContent(Content):
+    C: PositiveFloat
+    weights: Weights
 
 
 GAP = param(1e-4, "relative duality gap; with 1e-3, validation MAP differs by .001 between seeds", gt=0, lt=1)
@@ -114,8 +120,11 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        stored = read_json(folder / "ranksvm.json")
-        return cls(np.array(stored["weights"]), stored["C"])
+        stored = read_content(folder / "ranksvm.json", RankSVMContent)
+        return cls(np.array(stored.weights, np.float64), stored.C)
+
+    def check_width(self, features: int) -> None:
+        check_width("ranksvm.json", len(self.weights), features)
 
 
 class DualRankSVM(RankSVM):

@@ -6,10 +6,11 @@ from typing import ClassVar, Self, TypeVar
 import numpy as np
 from pydantic import PositiveFloat
 
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import Content, Weights, check_width, read_content
 from gradrank.training.scoring_form import LinearForm
 from gradrank.training.search_space import Grid
 from gradrank.training.selection import CRITERION
@@ -22,6 +23,11 @@ class RegressionParams(ModelParams):
         min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
+
+
+class RegressionContent(Content):
+    l2: PositiveFloat
+    weights: Weights
 
 
 P = TypeVar("P", bound=RegressionParams)
@@ -77,5 +83,8 @@ class Regression(Model[P]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        stored = read_json(folder / "regression.json")
-        return cls(np.array(stored["weights"]), stored["l2"])
+        stored = read_content(folder / "regression.json", RegressionContent)
+        return cls(np.array(stored.weights, np.float64), stored.l2)
+
+    def check_width(self, features: int) -> None:
+        check_width("regression.json", len(self.weights), features)

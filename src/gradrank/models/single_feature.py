@@ -1,20 +1,27 @@
 """The baseline without learning: documents are sorted by a single feature, in ascending or descending order."""
 
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
+from pydantic import Field
 
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import Content, check_feature, read_content
 from gradrank.training.scoring_form import LinearForm
 from gradrank.training.selection import CRITERION
 
 
 class SingleFeatureParams(ModelParams):
     select_by: str = param("map", "LETOR's protocol: the validation part's MAP", pattern=CRITERION)
+
+
+class SingleFeatureContent(Content):
+    feature: int = Field(ge=0)
+    sign: Literal[1, -1]
 
 
 @register("single_feature")
@@ -58,4 +65,8 @@ class SingleFeature(Model[SingleFeatureParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        return cls(**read_json(folder / "single_feature.json"))
+        stored = read_content(folder / "single_feature.json", SingleFeatureContent)
+        return cls(stored.feature, stored.sign)
+
+    def check_width(self, features: int) -> None:
+        check_feature("single_feature.json", self.feature, features)

@@ -16,6 +16,7 @@ from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, param, register
+from gradrank.training.model_files import check_width
 from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Integer, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
@@ -129,6 +130,9 @@ class XGBoostNDCG(Model[XGBoostParams]):
         from xgboost import Booster
 
         return cls(Booster({"nthread": thread_count()}, model_file=bytearray((folder / "trees.ubj").read_bytes())))
+
+    def check_width(self, features: int) -> None:
+        check_width("trees.ubj", self.booster.num_features(), features)
 
 
 def tree_form(tree: dict[str, Any]) -> Tree:

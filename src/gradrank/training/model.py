@@ -115,6 +115,13 @@ class Model(ABC, Generic[P]):
         `scores_whole_queries` is True use the offsets.
         """
 
+    def check_width(self, features: int) -> None:
+        """Raise GradrankError if a loaded model is not for documents with this number of features.
+
+        It is called after `load`. A model that does not override this method must check the features in `score`.
+        """
+        return
+
     def scoring_form(self, features: int) -> ScoringForm:
         """Return the formula of the scores, for export to other programs and for explanations.
 
@@ -130,7 +137,10 @@ class Model(ABC, Generic[P]):
     @classmethod
     @abstractmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote to `folder`. Its scores are bit-identical to those of the saved model."""
+        """Return the model that `save` wrote to `folder`. Its scores are bit-identical to those of the saved model.
+
+        The files may be damaged or edited: see gradrank.training.model_files. Raises GradrankError in this case.
+        """
 
 
 registered: dict[str, type[Model]] = {}  # the models of all files imported so far, by name

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
+from gradrank.base.conventions import LETOR4
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.base.results import MODEL, SPEC, FoldFolder
@@ -13,6 +15,7 @@ from gradrank.base.stamps import CHECKSUM, write_stamp
 from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
 from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
+from gradrank.training.model_files import RESTORE, Content, checked, damaged
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import check_scores
 
@@ -21,8 +24,23 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-RETRAIN = "Fix: train the fold again or restore the folder; it is damaged or was edited"
+MOST_FEATURES = 10_000_000  # more than any data set has
 STAMP_KEYS = ("schema", "files", CHECKSUM)  # the entries of spec.json that `write_stamp` adds
+
+
+class SpecContent(Content):
+    """The entries of spec.json that a trained model needs. `TrainingSchema` checks the entries about the features."""
+
+    model_config = ConfigDict(extra="ignore")  # the other entries describe the training
+
+    model: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+    features: int = Field(ge=1, le=MOST_FEATURES)
+    sparse: bool = False
+    names: list[str] | None = None
+    convention: str = LETOR4.name
+    job_seed: int | None = Field(None, ge=0, lt=2**31)
 
 
 class TrainedFold:
@@ -51,16 +69,14 @@ class TrainedFold:
                 "results/mq2007/ranksvm/fold1"
             )
         spec = folder.spec()
+        checked(folder.spec_path, spec, SpecContent)
         try:
-            TrainingSchema.of(spec)
-            name, files = str(spec["model"]), spec.get("files", {})
-            model_files = [folder.folder / path for path in files if path.startswith(f"{MODEL}/")]
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise GradrankError(f"{folder.spec_path}: not a model's specification ({error!r}). {RETRAIN}") from None
-        for path in model_files:
-            folder.check(path)
+            schema = TrainingSchema.of(spec)
+        except (GradrankError, KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise damaged(folder.spec_path, f"not a model's specification ({error!r})") from None
+        _check_files(folder, spec.get("files", {}))
         members = [cls.load(member.folder) for member in copied_members(folder)]
-        return cls(_load_model(name, folder), spec, members)
+        return cls(_load_model(folder, spec, schema.width, len(members)), spec, members)
 
     def save(self, folder: FoldFolder) -> None:
         """Write model/ and spec.json into an existing folder without these files. `load` reads them."""
@@ -129,9 +145,29 @@ def _polars(table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> "po
         raise GradrankError(f"{FRAME}: a column has mixed types: {str(error).splitlines()[0]}") from None
 
 
-def _load_model(name: str, fold: FoldFolder) -> Model:
+def _check_files(fold: FoldFolder, files: Mapping[str, str]) -> None:
+    """Check the files of the model against the stamp of the fold, which has all of them, or none if it has no files."""
+    listed = {fold.folder / path for path in files if path.startswith(f"{MODEL}/")}
+    found = {path for path in fold.model_path.rglob("[!.]*") if not path.is_dir()}
+    for path in sorted(listed):
+        fold.check(path)
+    if listed and found - listed:
+        raise damaged(fold.spec_path, f"does not list the file {min(found - listed)} of the model")
+
+
+def _load_model(fold: FoldFolder, spec: Mapping[str, Any], features: int, members: int) -> Model:
+    """Return the checked model of a fold. members: the number of its members."""
+    name = spec["model"]
     cls = get_model(name)
+    expected = cls.members(cls.Params.model_construct(**spec.get("params", {})))
+    if len(expected) != members:
+        raise damaged(fold.model_path, f"{members} members, but {name} combines the scores of {len(expected)} models")
     try:
-        return cls.load(fold.model_path)
+        model = cls.load(fold.model_path)
+        model.check_width(members or features)
+        return model
+    except GradrankError as error:
+        where = str(fold.model_path)
+        raise error if where in str(error) else GradrankError(f"{where}: {error}") from None
     except Exception as error:  # each library raises its own types of error
-        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}). {RETRAIN}") from error
+        raise GradrankError(f"{fold.model_path}: cannot be read as {name} ({error!r}). {RESTORE}") from error

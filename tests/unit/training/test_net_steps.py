@@ -13,8 +13,8 @@ import torch
 
 from gradrank.training.nets.embeddings import CosineOfTurns, encoding_arrays
 from gradrank.training.nets.layer_functions import affine, attend_within, linear_per_token, selu
+from gradrank.training.nets.net_files import load_net
 from gradrank.training.nets.robust_inputs import quantiles, robust_standardisation
-from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import cosine_of_turns, restored, run, stored
 from random_forms import random_features, random_steps
 
@@ -80,7 +80,7 @@ def test_a_saved_net_of_steps_has_equal_scores_and_scores_of_parts(tmp_path):
     net, features = random_steps(np.random.default_rng(0), outputs=2, log_limit=2.0), np.tile(random_features(), (9, 1))
     scores = net.scores(features)
     net.save(tmp_path / "net.safetensors")
-    assert np.array_equal(StepNet.load(tmp_path / "net.safetensors").scores(features), scores)
+    assert np.array_equal(load_net(tmp_path / "net.safetensors").scores(features), scores)
     assert np.array_equal(net.scores(features[137:139]), scores[137:139])
     assert net.scores(features[:0]).shape == (0,)
 

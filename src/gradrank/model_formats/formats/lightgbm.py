@@ -9,6 +9,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.model_formats.format import ExportedModel, ModelFormat, NotExpressible, Reader
 from gradrank.training.scoring_form import Combined, ScoringForm, TreesForm
+from gradrank.training.solvers.lightgbm_text import read_lightgbm_text
 
 
 class LightGbmFormat(ModelFormat):
@@ -47,8 +48,9 @@ class LightGbmReader(Reader):
     def __init__(self, path: Path) -> None:
         import lightgbm
 
+        text = read_lightgbm_text(path)
         try:
-            self._booster = lightgbm.Booster(model_file=path)
+            self._booster = lightgbm.Booster(model_str=text)
         except Exception as error:  # LightGBM documents no type of error
             raise GradrankError(f"{path}: LightGBM cannot read this file ({error}). Fix: export again") from error
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.data.row_ranges import rows_of
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.model_files import Content, read_content
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.scoring_form import Combined
 from gradrank.training.search_space import Choice, LogUniform
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
     from gradrank.training.nets.net import Net
 
 ROWS = 512  # documents per block of scoring, so that the outputs of 500 hidden units fit into the CPU cache
+
+
+Combination = Literal["level", "square", "upper_half", "likeliest"]
+
+
+class ScoringContent(Content):
+    combination: Combination
 
 
 class ARSMParams(ModelParams):
@@ -64,7 +72,7 @@ class ARSMParams(ModelParams):
         "draws of the levels per step, whose gradients are averaged (the paper: 1): less noise for a third more time",
         ge=1,
     )
-    combination: Literal["level", "square", "upper_half", "likeliest"] = param(
+    combination: Combination = param(
         "level",
         "score from the probabilities p_c of the levels: the expected level, sum c p_c (the paper); sum c^2 p_c; the "
         "probability of the upper half of the levels; or the most likely level",
@@ -215,6 +223,7 @@ class ARSM(NetRanker[ARSMParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.net import Net
+        from gradrank.training.nets.net_files import load_plain_net
 
-        return cls(Net.load(folder / "net.safetensors"), **read_json(folder / "scoring.json"))
+        stored = read_content(folder / "scoring.json", ScoringContent)
+        return cls(load_plain_net(folder / "net.safetensors"), stored.combination)

@@ -18,9 +18,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 import numpy as np
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
+from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import Content, Weights, check_width, damaged, read_content
 from gradrank.training.scoring_form import NoScoringForm, ScoringForm
 from gradrank.training.search_space import Choice, Grid, LogUniform
 from gradrank.training.selection import CRITERION, measure
@@ -49,6 +51,11 @@ class FusionParams(ModelParams):
 
 
 P = TypeVar("P", bound=FusionParams)
+
+
+class FusionContent(Content):
+    params: dict[str, Any]
+    weights: Weights
 
 
 class Fusion(Model[P]):
@@ -122,9 +129,16 @@ class Fusion(Model[P]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        stored = read_json(folder / "fusion.json")
-        params = cast("P", cls.Params(**stored["params"]))
-        return cls(params, np.array(stored["weights"]))
+        path = folder / "fusion.json"
+        stored, faults = read_content(path, FusionContent), []
+        params = cast("P | None", validate(cls.Params, stored.params, "params.", faults))
+        if params is None:
+            raise damaged(path, "; ".join(faults))
+        check_width("fusion.json", len(stored.weights), len(params.models))
+        return cls(params, np.array(stored.weights, np.float64))
+
+    def check_width(self, features: int) -> None:
+        check_width("fusion.json", len(self.weights), features)
 
 
 class CombSUMParams(FusionParams):

@@ -20,6 +20,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
+from gradrank.training.model_files import Content, check_arrays, check_width, parse_content, read_arrays
 from gradrank.training.scoring_form import KernelForm
 from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
@@ -49,6 +50,20 @@ class RankNetKernelParams(ModelParams):
         min_length=1,
     )
     select_by: str = param("map", "LETOR's protocol: gamma and l2 by the validation part's MAP", pattern=CRITERION)
+
+
+class KernelContent(Content):
+    name: Literal["rbf", "polynomial"]
+    gamma: Positive
+    degree: Annotated[int, Field(ge=1, le=8)]
+
+
+SHAPES: dict[str, tuple[str, ...]] = {
+    "mean": ("features",),
+    "scale": ("features",),
+    "landmarks": ("landmarks", "features"),
+    "coefficients": ("landmarks",),
+}
 
 
 @register("ranknet_kernel")
@@ -135,10 +150,13 @@ class RankNetKernel(Model[RankNetKernelParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from safetensors import safe_open
-
         from gradrank.models.ranknet_kernel.nystroem import Kernel
 
-        with safe_open(folder / "kernel.safetensors", framework="numpy") as stored:
-            kernel = Kernel(**json.loads(stored.metadata()["kernel"]))
-            return cls(kernel, **{name: stored.get_tensor(name) for name in stored.keys()})  # noqa: SIM118
+        path = folder / "kernel.safetensors"
+        arrays, metadata = read_arrays(path)
+        stored = parse_content(path, metadata.get("kernel", ""), KernelContent, "kernel.")
+        check_arrays(path, arrays, SHAPES)
+        return cls(Kernel(stored.name, stored.gamma, stored.degree), **arrays)
+
+    def check_width(self, features: int) -> None:
+        check_width("kernel.safetensors", len(self.mean), features)

@@ -27,10 +27,11 @@ import numpy as np
 from pydantic import PositiveInt
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
+from gradrank.training.model_files import Content, read_content
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.scoring_form import Combined, NetForm, NoScoringForm, ScoringForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform
@@ -51,9 +52,18 @@ SPACE: dict[str, Dimension] = {
 }
 
 
+Reading = Literal["difference", "siamese", "pointwise"]
+Scoring = Literal["row_sums", "plain"]
+
+
+class ScoringContent(Content):
+    reading: Reading
+    scoring: Scoring
+
+
 class RankNetReportParams(ModelParams):
     hidden: tuple[PositiveInt, ...] = param((64, 32), "ReLU units per hidden layer (the report)", min_length=1)
-    reading: Literal["difference", "siamese", "pointwise"] = param(
+    reading: Reading = param(
         "difference",
         "the report trains on pair differences; siamese: Burges et al. 2005; pointwise: single documents, with the "
         "probability that the document is relevant",
@@ -63,7 +73,7 @@ class RankNetReportParams(ModelParams):
         "target of a pair whose first document is better: 1, and of one whose first document is worse: 0, as in Burges "
         "et al. 2005; half_one: 1 and 1/2, the report's (1 + S) / 2 for S of 1 and 0",
     )
-    scoring: Literal["row_sums", "plain"] = param(
+    scoring: Scoring = param(
         "row_sums", "the report sums the rows of the matrix of pair probabilities; plain: the output of the net"
     )
     epochs: int = param(10, "the report", ge=1)
@@ -170,9 +180,10 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.net import Net
+        from gradrank.training.nets.net_files import load_plain_net
 
-        return cls(Net.load(folder / "net.safetensors"), **read_json(folder / "scoring.json"))
+        stored = read_content(folder / "scoring.json", ScoringContent)
+        return cls(load_plain_net(folder / "net.safetensors"), stored.reading, stored.scoring)
 
 
 @register("ranknet_report_l2")

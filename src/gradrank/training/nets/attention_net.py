@@ -16,7 +16,7 @@ from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
 from gradrank.training.nets.layer_functions import affine, layer_norm
 from gradrank.training.nets.net import INPUTS, Net, combine_outputs, log1p, standardised
-from gradrank.training.nets.steps import Steps, restored, run_on_features, stored
+from gradrank.training.nets.steps import Steps, run_on_features, stored
 
 ROWS = 1 << 14  # maximum rows per block of whole queries, unless a single query is longer
 NET_PREFIX = "tower."  # in files, the array names of `AttentionNet.net` have this prefix
@@ -102,23 +102,6 @@ class AttentionNet:
         with atomic(path) as partial:
             # All metadata are under one key, because safetensors writes several keys in a random order.
             partial.write_bytes(save(tensors, metadata={"shape": json.dumps(shape)}))
-
-    @classmethod
-    def load(cls, path: Path) -> "AttentionNet":
-        """Return the net that `save` wrote."""
-        from safetensors import safe_open
-
-        with safe_open(path, framework="numpy") as file:
-            shape = json.loads(file.metadata()["shape"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        names = [name for name in tensors if name.startswith(NET_PREFIX)]
-        net_tensors = {name.removeprefix(NET_PREFIX): tensors.pop(name) for name in names}
-        inputs = {name: tensors.pop(name) for name in ("mean", "scale", "log_limit") if name in tensors}
-        limit = float(inputs["log_limit"][0]) if "log_limit" in inputs else None
-        net = Net.of(net_tensors, shape["activation"], shape.get("net_input_steps", ())) if net_tensors else None
-        steps = restored(tensors, shape.get("input_steps", ()), INPUTS)
-        arrays = {name: tensor for name, tensor in tensors.items() if not name.startswith(INPUTS)}
-        return cls(arrays, inputs["mean"], inputs["scale"], limit, shape["heads"], net, steps)
 
 
 @compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")

@@ -6,17 +6,17 @@ features, so equal documents have exactly equal scores.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.files import atomic
 from gradrank.training.nets.layer_functions import affine, layer_norm
-from gradrank.training.nets.steps import Steps, restored, run_on_features, stored
+from gradrank.training.nets.steps import Steps, run_on_features, stored
 
 ROWS = 1 << 14  # rows per block, which limits the memory of the hidden layers
 INPUTS = "inputs."  # in files, the array names of the input steps have this prefix
@@ -75,24 +75,6 @@ class Net:
         named |= {f"{name}.{i}": array for name, arrays in lists.items() for i, array in enumerate(arrays)}
         return named | stored(self.input_steps, INPUTS)[0]
 
-    @classmethod
-    def of(
-        cls, tensors: Mapping[str, np.ndarray], activation: str, input_steps: Sequence[Mapping[str, Any]] = ()
-    ) -> "Net":
-        """Create a net from the arrays that `tensors` returns. This is the inverse of `tensors`.
-
-        input_steps: the description of the input steps; see `steps.stored`.
-        """
-
-        def arrays(name: str) -> list[np.ndarray]:
-            count = sum(key.startswith(f"{name}.") for key in tensors)
-            return [tensors[f"{name}.{i}"] for i in range(count)]
-
-        limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
-        layers, norms = (arrays("weights"), arrays("biases")), (arrays("gains"), arrays("shifts"))
-        steps = restored(tensors, input_steps, INPUTS)
-        return cls(*layers, tensors["mean"], tensors["scale"], activation, limit, *norms, steps)
-
     def save(self, path: Path) -> None:
         """Write the net to a safetensors file."""
         from safetensors.numpy import save
@@ -103,17 +85,6 @@ class Net:
             metadata = {"net": json.dumps(shape)}  # one key, because safetensors writes several in a random order
         with atomic(path) as partial:
             partial.write_bytes(save(self.tensors(), metadata=metadata))
-
-    @classmethod
-    def load(cls, path: Path) -> "Net":
-        """Return the net that `save` wrote."""
-        from safetensors import safe_open
-
-        with safe_open(path, framework="numpy") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            metadata = file.metadata()
-        shape = json.loads(metadata["net"]) if "net" in metadata else metadata
-        return cls.of(tensors, **shape)
 
 
 def combine_outputs(outputs: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 
 from gradrank.training.model import Model, P
+from gradrank.training.model_files import check_width
 from gradrank.training.scoring_form import AttentionForm, Combined, NetForm, NoScoringForm, ScoringForm, StepsForm
 
 
@@ -16,6 +17,11 @@ class TrainedNet(Protocol):
     """
 
     scores_whole_queries: ClassVar[bool]
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The (d,) means of the features."""
+        ...
 
     def outputs(self, features: np.ndarray, offsets: np.ndarray | None = None) -> np.ndarray:
         """Return the (n, outputs) outputs for (n, d) features.
@@ -73,6 +79,9 @@ class NetRanker(Model[P]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.net import Net
+        from gradrank.training.nets.net_files import load_net
 
-        return cls(Net.load(folder / "net.safetensors"))
+        return cls(load_net(folder / "net.safetensors"))
+
+    def check_width(self, features: int) -> None:
+        check_width("net.safetensors", len(self.net.mean), features)

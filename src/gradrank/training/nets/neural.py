@@ -7,7 +7,6 @@ model, the settings of the loss are those of the loss's own paper.
 
 from functools import partial
 from inspect import signature
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from gradrank.data.collection import Collection
@@ -81,9 +80,3 @@ class NeuralRanker(NetRanker[N]):
             return function
         settings = signature(function).parameters.keys() & cls.Params.model_fields.keys()
         return partial(function, **{name: getattr(params, name) for name in settings})
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.step_net import load_net
-
-        return cls(load_net(folder / "net.safetensors"))

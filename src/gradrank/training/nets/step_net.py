@@ -11,9 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from gradrank.base.files import atomic
-from gradrank.training.nets.attention_net import AttentionNet
-from gradrank.training.nets.net import Net, log1p, standardised
-from gradrank.training.nets.steps import Steps, restored, run, stored
+from gradrank.training.nets.net import log1p, standardised
+from gradrank.training.nets.steps import Steps, run, stored
 
 ROWS = 128  # rows per block, so that the arrays of a block stay in the cache of the processor
 
@@ -65,26 +64,3 @@ class StepNet:
         metadata = {"steps": json.dumps({"members": self.members, "steps": description})}
         with atomic(path) as partial:
             partial.write_bytes(save(tensors, metadata=metadata))
-
-    @classmethod
-    def load(cls, path: Path) -> "StepNet":
-        """Return the net that `save` wrote."""
-        from safetensors import safe_open
-
-        with safe_open(path, framework="numpy") as file:
-            shape = json.loads(file.metadata()["steps"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        limit = float(tensors["log_limit"][0]) if "log_limit" in tensors else None
-        steps = restored(tensors, shape["steps"])
-        return cls(steps, tensors["mean"], tensors["scale"], limit, shape["members"])
-
-
-def load_net(path: Path) -> Net | AttentionNet | StepNet:
-    """Return the net that was saved to `path`."""
-    from safetensors import safe_open
-
-    with safe_open(path, framework="numpy") as file:
-        metadata = file.metadata()
-    if "steps" in metadata:
-        return StepNet.load(path)
-    return AttentionNet.load(path) if "shape" in metadata else Net.load(path)

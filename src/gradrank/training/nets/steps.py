@@ -4,7 +4,6 @@ A step maps a (n, tokens, width) float32 array to another one. The n documents a
 a document depends only on its own values. The features of a document are tokens of width 1.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -254,19 +253,3 @@ def stored(steps: Steps, prefix: str = "") -> tuple[dict[str, np.ndarray], list[
                 entry[field.name] = value
         description.append(entry)
     return arrays, description
-
-
-def restored(arrays: Mapping[str, np.ndarray], description: Sequence[Mapping[str, Any]], prefix: str = "") -> Steps:
-    """Return the steps that `stored` described. This is the inverse of `stored`."""
-    steps = []
-    for number, entry in enumerate(description):
-        kind, values = KINDS[entry["kind"]], {}
-        for field in fields(kind):
-            name = f"{prefix}{number}.{field.name}"
-            value = entry.get(field.name)
-            if isinstance(value, list):
-                values[field.name] = restored(arrays, value, f"{name}.")
-            else:
-                values[field.name] = arrays[name] if value is None else value
-        steps.append(kind(**values))
-    return tuple(steps)

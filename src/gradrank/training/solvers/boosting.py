@@ -15,6 +15,7 @@ from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, param
+from gradrank.training.model_files import check_width, damaged
 from gradrank.training.scoring_form import ScoringForm, TreesForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
@@ -161,26 +162,19 @@ class BoostedTrees(Model[B]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        paths = sorted(folder.glob("trees*.txt"), key=lambda path: int(path.stem.removeprefix("trees")))
-        texts = [path.read_text(encoding="utf-8") for path in paths]
-        for path, text in zip(paths, texts, strict=True):
-            if not all(map(_has_valid_children, text.split("\nTree=")[1:])):
-                raise GradrankError(f"{path}: a tree has an invalid child node. Fix: restore the file or train again")
-        return cls(texts)
+        from gradrank.training.solvers.lightgbm_text import read_lightgbm_text
 
+        files = {path.name for path in folder.glob("trees*")}
+        paths = [folder / f"trees{number}.txt" for number in range(max(len(files), 1))]
+        if files - {path.name for path in paths}:
+            raise damaged(
+                folder, f"expected the files trees0.txt to {paths[-1].name}, found {', '.join(sorted(files))}"
+            )
+        return cls([read_lightgbm_text(path) for path in paths])
 
-def _has_valid_children(tree: str) -> bool:
-    """Return whether every child in a tree is a later inner node or an existing leaf.
-
-    tree: a tree in LightGBM's text format. Inner nodes are numbered in the order of the splits. Leaves have negative
-    numbers.
-    """
-    lines = {key: value for key, _, value in (line.partition("=") for line in tree.splitlines())}
-    leaves = int(lines["num_leaves"])
-    children = [[int(node) for node in lines.get(side, "").split()] for side in ("left_child", "right_child")]
-    return all(
-        node < child < leaves - 1 or -leaves <= child < 0 for side in children for node, child in enumerate(side)
-    )
+    def check_width(self, features: int) -> None:
+        for number, booster in enumerate(self.boosters):
+            check_width(f"booster {number}", booster.num_feature(), features)
 
 
 def lightgbm_settings(params: BoostingParams, train: Collection, seed: int) -> dict[str, Any]:

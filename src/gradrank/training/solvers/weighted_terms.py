@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
+from pydantic import Field
 
-from gradrank.base.files import read_json, write_json
+from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, P
+from gradrank.training.model_files import Content, ContentList, check_feature, read_content
 from gradrank.training.scoring_form import Combined, LinearForm, ScoringForm, Tree, TreesForm
 
 
@@ -43,6 +45,16 @@ class Term(NamedTuple):
         )
 
 
+class TermContent(Content):
+    feature: int = Field(ge=0)
+    weight: float
+    threshold: float | None
+
+
+class TermsContent(ContentList[TermContent]):
+    """The content of terms.json."""
+
+
 class TermRanker(Model[P]):
     """The base class of models that are sums of terms, added in the order in which they were learned."""
 
@@ -68,11 +80,17 @@ class TermRanker(Model[P]):
         return Combined((linear, stumps), np.ones(2)) if len(stumps.trees) < len(self.terms) else stumps
 
     def save(self, folder: Path) -> None:
-        write_json(folder / "terms.json", [term._asdict() for term in self.terms])
+        # If no feature was useful, the file has a term without effect, because an empty file is a damaged one.
+        write_json(folder / "terms.json", [term._asdict() for term in self.terms or [Term(0, 0.0)]])
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        return cls([Term(**term) for term in read_json(folder / "terms.json")])
+        terms = read_content(folder / "terms.json", TermsContent).root
+        return cls([Term(term.feature, term.weight, term.threshold) for term in terms])
+
+    def check_width(self, features: int) -> None:
+        for number, term in enumerate(self.terms):
+            check_feature(f"terms.json, term {number}", term.feature, features)
 
 
 def best_rounds(

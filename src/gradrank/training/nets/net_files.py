@@ -1,0 +1,190 @@
+"""Reading of nets from safetensors files. Compiled functions check no bounds, so all shapes are checked before."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from gradrank.training.model_files import Content, check_arrays, checked, damaged, parse_content, read_arrays
+from gradrank.training.nets.attention_net import NET_PREFIX, AttentionNet
+from gradrank.training.nets.net import INPUTS, Net
+from gradrank.training.nets.step_net import StepNet
+from gradrank.training.nets.step_shapes import shape_after
+from gradrank.training.nets.steps import KINDS, Steps
+
+Shapes = dict[str, tuple[int | str, ...]]
+Arrays = dict[str, np.ndarray]
+Descriptions = list[dict[str, Any]]
+BLOCK: Shapes = {
+    **{f"norm_{place}.{part}": ("width",) for place in ("before", "between") for part in ("weights", "biases")},
+    **{f"{layer}.weights": ("width", "width") for layer in ("query", "key", "value", "joined")},
+    **{f"{layer}.biases": ("width",) for layer in ("query", "key", "value", "joined")},
+}
+DEEPEST = 20  # levels of steps within steps
+
+
+class NetContent(Content):
+    activation: Literal["relu", "tanh"]
+    input_steps: Descriptions = Field(default_factory=list)
+
+
+class AttentionContent(Content):
+    heads: int = Field(ge=1)
+    input_steps: Descriptions = Field(default_factory=list)
+    activation: Literal["relu", "tanh"] | None = None
+    net_input_steps: Descriptions = Field(default_factory=list)
+
+
+class StepsContent(Content):
+    members: int = Field(ge=1)
+    steps: Descriptions = Field(min_length=1)
+
+
+def load_net(path: Path) -> Net | AttentionNet | StepNet:
+    """Return the net that was saved to `path`. Raises GradrankError if the file is not a complete net."""
+    arrays, metadata = read_arrays(path)
+    try:
+        if "steps" in metadata:
+            return _step_net(path, arrays, parse_content(path, metadata["steps"], StepsContent, "steps."))
+        if "shape" in metadata:
+            return _attention_net(path, arrays, parse_content(path, metadata["shape"], AttentionContent, "shape."))
+        if "net" in metadata:
+            return _net(path, arrays, parse_content(path, metadata["net"], NetContent, "net."))
+        return _net(path, arrays, checked(path, metadata, NetContent))
+    except ValueError as error:
+        raise damaged(path, str(error)) from None
+
+
+def load_plain_net(path: Path) -> Net:
+    """Return the feed-forward net that was saved to `path`. Raises GradrankError for any other file."""
+    net = load_net(path)
+    if not isinstance(net, Net):
+        raise damaged(path, f"expected a feed-forward net, found {type(net).__name__}")
+    return net
+
+
+def _net(path: Path, arrays: Arrays, content: NetContent) -> Net:
+    layers = sum(name.startswith("weights.") for name in arrays)
+    steps = _steps(arrays, content.input_steps, INPUTS)
+    shapes: Shapes = {"mean": ("features",), "scale": ("features",)}
+    shapes |= {f"weights.{i}": (f"width {i}", f"width {i + 1}") for i in range(layers)}
+    shapes |= {f"biases.{i}": (f"width {i + 1}",) for i in range(layers)}
+    has_norms = "gains.0" in arrays
+    norms = [f"{name}.{i}" for name in ("gains", "shifts") for i in range(layers - 1) if has_norms]
+    shapes |= {name: (f"width {int(name.rpartition('.')[2]) + 1}",) for name in norms}
+    lengths = check_arrays(path, arrays, shapes | _limit(arrays))
+    if not layers:
+        raise ValueError("a net without layers")
+    _check_inputs(steps, lengths["features"], lengths["width 0"])
+    kind = arrays["weights.0"].dtype
+    singles = [name for name in arrays if name.startswith(("weights", "biases", "gains", "shifts"))]
+    _check_types(arrays, {name: np.float32 if name in norms else kind for name in singles})
+    lists = [[arrays[f"{name}.{i}"] for i in range(layers)] for name in ("weights", "biases")]
+    lists += [[arrays[f"{name}.{i}"] for i in range(layers - 1)] if has_norms else [] for name in ("gains", "shifts")]
+    weights, biases, gains, shifts = lists
+    inputs = arrays["mean"], arrays["scale"], content.activation, _limit_of(arrays)
+    return Net(weights, biases, *inputs, gains, shifts, steps)
+
+
+def _attention_net(path: Path, arrays: Arrays, content: AttentionContent) -> AttentionNet:
+    own = {name.removeprefix(NET_PREFIX): arrays.pop(name) for name in [*arrays] if name.startswith(NET_PREFIX)}
+    if bool(own) != (content.activation is not None):
+        raise ValueError(f"arrays and activation of the part {NET_PREFIX} do not agree")
+    net = None
+    if content.activation is not None:
+        description = NetContent(activation=content.activation, input_steps=content.net_input_steps)
+        net = _net(path, own, description)
+    steps = _steps(arrays, content.input_steps, INPUTS)
+    shapes: Shapes = {"mean": ("features",), "scale": ("features",)}
+    shapes |= {"embed.weights": ("inputs", "width"), "embed.biases": ("width",)}
+    for i in range(sum(name.endswith("joined.biases") for name in arrays)):
+        shapes |= {f"blocks.{i}.{name}": shape for name, shape in BLOCK.items()}
+        shapes |= {f"blocks.{i}.inner.weights": ("width", f"inner {i}"), f"blocks.{i}.inner.biases": (f"inner {i}",)}
+        shapes |= {f"blocks.{i}.outer.weights": (f"inner {i}", "width"), f"blocks.{i}.outer.biases": ("width",)}
+    shapes |= {"norm.weights": ("width",), "norm.biases": ("width",)}
+    last = "width"
+    if net is not None:
+        last = "last"
+        shapes |= {"context.weights": ("width", last), "context.biases": (last,)}
+    shapes |= {"output.weights": (last, "outputs"), "output.biases": ("outputs",)}
+    lengths = check_arrays(path, arrays, shapes | _limit(arrays))
+    _check_inputs(steps, lengths["features"], lengths["inputs"])
+    limit, inputs = _limit_of(arrays), {name: arrays[name] for name in ("mean", "scale")}
+    layers = {name: array for name, array in arrays.items() if name not in ("mean", "scale", "log_limit")}
+    _check_types(arrays, dict.fromkeys(layers, np.float32))
+    if lengths["width"] % content.heads:
+        raise ValueError(f"{content.heads} heads do not divide the width {lengths['width']}")
+    if net is not None and (len(net.mean), len(net.biases[-1])) != (lengths["features"], lengths["last"]):
+        raise ValueError(f"the part {NET_PREFIX} does not fit the other layers")
+    return AttentionNet(layers, inputs["mean"], inputs["scale"], limit, content.heads, net, steps)
+
+
+def _step_net(path: Path, arrays: Arrays, content: StepsContent) -> StepNet:
+    steps = _steps(arrays, content.steps, "")
+    lengths = check_arrays(path, arrays, {"mean": ("features",), "scale": ("features",)} | _limit(arrays))
+    _check_types(arrays, {})
+    tokens, _ = shape_after(steps, (lengths["features"], 1))
+    if tokens != content.members:
+        raise ValueError(f"the steps have {tokens} members, but the description has {content.members}")
+    return StepNet(steps, arrays["mean"], arrays["scale"], _limit_of(arrays), content.members)
+
+
+def _check_inputs(steps: Steps, features: int, inputs: int) -> None:
+    tokens, width = shape_after(steps, (features, 1))
+    if tokens * width != inputs:
+        raise ValueError(f"{features} features are {tokens * width} inputs of the first layer, which has {inputs}")
+
+
+def _check_types(arrays: Arrays, expected: Mapping[str, Any]) -> None:
+    """Check the types of arrays; the statistics of the features are float64."""
+    kinds = {name: expected.get(name, np.float64) for name in arrays}
+    if wrong := [name for name, kind in kinds.items() if arrays[name].dtype != kind]:
+        raise ValueError(f"the array {wrong[0]} is {arrays[wrong[0]].dtype}, expected {np.dtype(kinds[wrong[0]])}")
+
+
+def _limit(arrays: Arrays) -> Shapes:
+    return {"log_limit": (1,)} if "log_limit" in arrays else {}
+
+
+def _limit_of(arrays: Arrays) -> float | None:
+    return float(arrays["log_limit"][0]) if "log_limit" in arrays else None
+
+
+def _steps(arrays: Arrays, description: Descriptions, prefix: str, level: int = 0) -> Steps:
+    """Return the described steps, and remove their arrays from `arrays`. This is the inverse of `steps.stored`.
+
+    Raises ValueError if the description or an array is invalid.
+    """
+    if level > DEEPEST:
+        raise ValueError("the steps are nested too deeply")
+    steps = []
+    for number, entry in enumerate(description):
+        kind = KINDS.get(entry.get("kind", "")) if isinstance(entry.get("kind"), str) else None
+        if kind is None:
+            raise ValueError(f"step {prefix}{number} has no known kind")
+        values, names = {}, [field.name for field in fields(kind)]
+        for field in names:
+            name = f"{prefix}{number}.{field}"
+            if field not in entry:
+                values[field] = _array(arrays, name, may_be_infinite=field in ("low", "high"))
+            elif isinstance(entry[field], list) and all(isinstance(inner, dict) for inner in entry[field]):
+                values[field] = _steps(arrays, entry[field], f"{name}.", level + 1)
+            else:
+                values[field] = entry[field]
+        if unknown := entry.keys() - {"kind", *names}:
+            raise ValueError(f"step {prefix}{number} has the unknown keys {', '.join(sorted(unknown))}")
+        steps.append(kind(**values))
+    return tuple(steps)
+
+
+def _array(arrays: Arrays, name: str, may_be_infinite: bool) -> np.ndarray:
+    if name not in arrays:
+        raise ValueError(f"the array {name} is missing")
+    array = arrays.pop(name)
+    is_valid = ~np.isnan(array) if may_be_infinite else np.isfinite(array)
+    if array.dtype != np.float32 or not array.size or not is_valid.all():
+        raise ValueError(f"the array {name} must have numbers of float32")
+    return array
