@@ -8,7 +8,8 @@ import atexit
 import os
 import sys
 import warnings
-from io import TextIOWrapper
+from io import TextIOWrapper, UnsupportedOperation
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,6 +57,8 @@ def main() -> None:
     Polars, MLflow and their imports create a million objects. Freeing them takes a fifth of the time of a small job.
     """
     succeeded = False
+    if sys.stdout is None:  # closed by the caller; a command that prints must not end as if it had printed
+        sys.stdout = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for reading, so that writing is an error
 
     @atexit.register  # functions are called in reverse order, so this one is called last
     def _end() -> None:
@@ -82,6 +85,8 @@ def answer() -> None:
         from gradrank.cli.disk_errors import explanation
 
         message = explanation(error, sys.argv[1:])
+        if isinstance(error, UnsupportedOperation):
+            message = "standard output is closed. Fix: do not close it with >&-, or send it to a file or /dev/null"
         if isinstance(error, MemoryError):
             from gradrank.data.memory import available
 

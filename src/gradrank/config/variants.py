@@ -98,7 +98,7 @@ def _variants(
     variants: dict[str, Variant] = {}
     if (combinations := prod(map(len, sweeps.values()))) > MOST_VARIANTS:
         faults.append(
-            f"{where}: {combinations:,} combinations of {', '.join(sweeps)}, but a sweep has at most {MOST_VARIANTS:,}. "
+            f"{where}: {combinations:,} combinations of {', '.join(sweeps)}, and {MOST_VARIANTS:,} is the limit. "
             "Fix: list fewer values, or draw configurations with `gradrank tune`"
         )
         return {}

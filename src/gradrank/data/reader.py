@@ -370,7 +370,8 @@ def _existing(path: Path) -> Path:
     """
     path = readable_path(path)
     if not path.is_file():
-        raise GradrankError(f"{path}: no such file. Fix: give LETOR or SVMlight text, Parquet, CSV or TSV")
+        state = "a folder, not a file" if path.is_dir() else "no such file"
+        raise GradrankError(f"{path}: {state}. Fix: give LETOR or SVMlight text, Parquet, CSV or TSV")
     if path.suffix.lower() in ARCHIVES:
         raise GradrankError(
             f"{path}: {path.suffix} files are not supported. Fix: extract the file, or compress it as "

@@ -21,6 +21,7 @@ from gradrank.base.threads import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, param, register
+from gradrank.training.model_files import check_width
 from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform
 from gradrank.training.selection import CRITERION
@@ -138,6 +139,9 @@ class YetiRank(Model[CatBoostParams]):
         from catboost import CatBoost
 
         return cls(CatBoost().load_model(str(folder / "trees.cbm"), format="cbm"))
+
+    def check_width(self, features: int) -> None:
+        check_width("trees.cbm", len(self.trees.feature_names_), features)
 
 
 def tree_form(tree: dict[str, Any], scale: float, high: set[int]) -> Tree:

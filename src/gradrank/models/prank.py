@@ -25,7 +25,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.model_files import check_arrays, check_width, damaged, read_arrays
+from gradrank.training.model_files import check_arrays, check_types, check_width, damaged, read_arrays
 from gradrank.training.scoring_form import LinearForm, QuadraticForm, ScoringForm
 from gradrank.training.search_space import LogUniform
 from gradrank.training.selection import CRITERION
@@ -120,6 +120,7 @@ class PRank(Model[P]):
         path = folder / "prank.safetensors"
         arrays, _ = read_arrays(path)
         features = check_arrays(path, arrays, {"unit": ("features",), "weights": ("rows", "columns")})["features"]
+        check_types(path, arrays, {})
         if arrays["weights"].shape not in ((1, features + 1), (features + 1, features + 1)):
             raise damaged(path, f"the array weights has the shape {arrays['weights'].shape} for {features} features")
         return cls(**arrays)

@@ -1,7 +1,7 @@
 """The baseline without learning: documents are sorted by a single feature, in ascending or descending order."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -10,7 +10,7 @@ from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.model_files import Content, check_feature, read_content
+from gradrank.training.model_files import Content, check_feature, damaged, read_content
 from gradrank.training.scoring_form import LinearForm
 from gradrank.training.selection import CRITERION
 
@@ -21,7 +21,7 @@ class SingleFeatureParams(ModelParams):
 
 class SingleFeatureContent(Content):
     feature: int = Field(ge=0)
-    sign: Literal[1, -1]
+    sign: int = Field(ge=-1, le=1)
 
 
 @register("single_feature")
@@ -65,7 +65,10 @@ class SingleFeature(Model[SingleFeatureParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        stored = read_content(folder / "single_feature.json", SingleFeatureContent)
+        path = folder / "single_feature.json"
+        stored = read_content(path, SingleFeatureContent)
+        if stored.sign == 0:
+            raise damaged(path, "sign: 0 orders no documents")
         return cls(stored.feature, stored.sign)
 
     def check_width(self, features: int) -> None:

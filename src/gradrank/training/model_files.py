@@ -131,3 +131,10 @@ def check_finite(path: Path, name: str, array: np.ndarray) -> None:
     """Raise GradrankError if an array has other numbers than finite ones of float32 or float64."""
     if array.dtype not in (np.float32, np.float64) or not np.isfinite(array).all():
         raise damaged(path, f"the array {name} must have finite numbers of float32 or float64")
+
+
+def check_types(path: Path, arrays: Mapping[str, np.ndarray], expected: Mapping[str, Any]) -> None:
+    """Raise GradrankError if an array is not of its expected type, or of float64 if none is given."""
+    for name, array in arrays.items():
+        if array.dtype != (kind := np.dtype(expected.get(name, np.float64))):
+            raise damaged(path, f"the array {name} is {array.dtype}, expected {kind}")

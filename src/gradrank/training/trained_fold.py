@@ -158,7 +158,10 @@ def _check_files(fold: FoldFolder, files: Mapping[str, str]) -> None:
 def _load_model(fold: FoldFolder, spec: Mapping[str, Any], features: int, members: int) -> Model:
     """Return the checked model of a fold. members: the number of its members."""
     name = spec["model"]
-    cls = get_model(name)
+    try:
+        cls = get_model(name)
+    except GradrankError as error:
+        raise GradrankError(f"{fold.spec_path}: {error}") from None
     expected = cls.members(cls.Params.model_construct(**spec.get("params", {})))
     if len(expected) != members:
         raise damaged(fold.model_path, f"{members} members, but {name} combines the scores of {len(expected)} models")

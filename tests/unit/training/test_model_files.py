@@ -59,14 +59,17 @@ def sealed(fold, spec=None):
     write_stamp(fold.spec_path, {key: value for key, value in spec.items() if key not in STAMP_KEYS}, files)
 
 
+def name_of(fold):
+    return str(fold.spec()["model"])
+
+
 def outcome(fold):
     """Return "refused" or "scored". All other outcomes are faults."""
     rows = np.random.default_rng(2).uniform(size=(6, FEATURES)).astype(np.float32)
     try:
         scores = TrainedFold.load(fold.folder).score(rows, np.array([0, 6]))
     except GradrankError as error:
-        assert str(fold.folder) in str(error) or "scores" in str(error), error
-        assert "Fix:" in str(error)
+        assert str(fold.folder) in str(error) or name_of(fold) in str(error), error
         return "refused"
     assert scores.shape == (6,) and np.isfinite(scores).all()
     return "scored"
@@ -115,7 +118,7 @@ def test_an_edited_specification_is_refused_or_scores(name, tmp_path):
             outcome(fold)
     for number in (FEATURES - 1, FEATURES + 1):
         sealed(fold, spec | {"features": number})
-        assert outcome(fold) == "refused" or not trained(name).model.check_width.__doc__
+        assert outcome(fold) == "refused" or trained(name).members
 
 
 @pytest.mark.parametrize("name", loaders())
@@ -133,10 +136,11 @@ def test_edited_arrays_are_refused(name, tmp_path):
             other = np.float32 if array.dtype == np.float64 else np.float64
             invalid = array.copy()
             invalid.flat[0] = math.nan
-            edited = [array[:-1], array[None], np.concatenate([array, array]), array.astype(np.int64), invalid]
+            edited = [array[:-1], array[None, None], np.concatenate([array, array]), array.astype(np.int64), invalid]
             edited += [array.astype(other)] if len({item.dtype for item in arrays.values()}) > 1 else []
             cases += [(arrays | {key: np.ascontiguousarray(item)}, metadata) for item in edited]
-            cases.append(({other: item for other, item in arrays.items() if other != key}, metadata))
+            if key != "log_limit":  # the net is another valid one without it
+                cases.append(({other: item for other, item in arrays.items() if other != key}, metadata))
         for key, text in metadata.items():
             if text[:1] == "{":
                 described = [edited for _, kind, edited in edits(json.loads(text)) if kind != "None"]

@@ -1,7 +1,5 @@
 """Steps of trained nets: products, cosines and attention per document, files, quantiles, encodings of features."""
 
-import json
-
 import gradrank
 
 gradrank.pin()
@@ -15,7 +13,7 @@ from gradrank.training.nets.embeddings import CosineOfTurns, encoding_arrays
 from gradrank.training.nets.layer_functions import affine, attend_within, linear_per_token, selu
 from gradrank.training.nets.net_files import load_net
 from gradrank.training.nets.robust_inputs import quantiles, robust_standardisation
-from gradrank.training.nets.steps import cosine_of_turns, restored, run, stored
+from gradrank.training.nets.steps import cosine_of_turns
 from random_forms import random_features, random_steps
 
 
@@ -66,14 +64,6 @@ def test_attention_within_documents_is_that_of_torch_and_of_each_document_alone(
     np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-6)
     for i in range(3):
         assert np.array_equal(attend_within(query[i : i + 1], key[i : i + 1], value[i : i + 1], 2)[0], found[i])
-
-
-def test_steps_that_are_stored_and_restored_compute_the_same():
-    steps, x = random_steps(np.random.default_rng(0)).steps, random_features()[:, :, None]
-    arrays, description = stored(steps, "prefix.")
-    assert all(name.startswith("prefix.") for name in arrays)
-    again = restored(arrays, json.loads(json.dumps(description)), "prefix.")
-    assert np.array_equal(run(again, x), run(steps, x))
 
 
 def test_a_saved_net_of_steps_has_equal_scores_and_scores_of_parts(tmp_path):

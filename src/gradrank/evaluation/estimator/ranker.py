@@ -34,7 +34,7 @@ from gradrank.evaluation.estimator.trained_model import METRIC, TrainedModel
 from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import query_ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
-from gradrank.training.fit import degenerate_model_note, fit
+from gradrank.training.fit import degenerate_model_note, fit, resolve
 from gradrank.training.history import History
 from gradrank.training.job import partial_folder, publish
 from gradrank.training.model import ModelParams
@@ -298,7 +298,10 @@ class Ranker(TrainedModel):
         """
         fold, files = TrainedFold.load(folder), FoldFolder(Path(folder))
         spec = fold.spec
-        params = get_model(spec["model"]).Params(**spec.get("params", {}))  # tuples, which JSON stores as lists
+        try:
+            _, params = resolve(spec["model"], spec.get("params", {}))  # with tuples, which JSON stores as lists
+        except GradrankError as error:
+            raise GradrankError(f"{files.spec_path}: {error}. Fix: train the model again") from None
         values = {name: getattr(params, name) for name in spec.get("params", {})}
         own = {"random_state": spec.get("job_seed"), "convention": selection_convention(spec)}
         ranker = cls(spec["model"], **own, **values)

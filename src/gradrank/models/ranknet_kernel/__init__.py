@@ -20,7 +20,7 @@ from gradrank.base.files import atomic
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, ModelParams, param, register
-from gradrank.training.model_files import Content, check_arrays, check_width, parse_content, read_arrays
+from gradrank.training.model_files import Content, check_arrays, check_types, check_width, parse_content, read_arrays
 from gradrank.training.scoring_form import KernelForm
 from gradrank.training.search_space import Grid, LogUniform
 from gradrank.training.selection import CRITERION
@@ -156,6 +156,7 @@ class RankNetKernel(Model[RankNetKernelParams]):
         arrays, metadata = read_arrays(path)
         stored = parse_content(path, metadata.get("kernel", ""), KernelContent, "kernel.")
         check_arrays(path, arrays, SHAPES)
+        check_types(path, arrays, {"landmarks": np.float32})
         return cls(Kernel(stored.name, stored.gamma, stored.degree), **arrays)
 
     def check_width(self, features: int) -> None:

@@ -1,6 +1,5 @@
 """Reading of nets from safetensors files. Compiled functions check no bounds, so all shapes are checked before."""
 
-from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
@@ -8,7 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from gradrank.training.model_files import Content, check_arrays, checked, damaged, parse_content, read_arrays
+from gradrank.training.model_files import (
+    Content,
+    check_arrays,
+    check_types,
+    checked,
+    damaged,
+    parse_content,
+    read_arrays,
+)
 from gradrank.training.nets.attention_net import NET_PREFIX, AttentionNet
 from gradrank.training.nets.net import INPUTS, Net
 from gradrank.training.nets.step_net import StepNet
@@ -81,7 +88,7 @@ def _net(path: Path, arrays: Arrays, content: NetContent) -> Net:
     _check_inputs(steps, lengths["features"], lengths["width 0"])
     kind = arrays["weights.0"].dtype
     singles = [name for name in arrays if name.startswith(("weights", "biases", "gains", "shifts"))]
-    _check_types(arrays, {name: np.float32 if name in norms else kind for name in singles})
+    check_types(path, arrays, {name: np.float32 if name in norms else kind for name in singles})
     lists = [[arrays[f"{name}.{i}"] for i in range(layers)] for name in ("weights", "biases")]
     lists += [[arrays[f"{name}.{i}"] for i in range(layers - 1)] if has_norms else [] for name in ("gains", "shifts")]
     weights, biases, gains, shifts = lists
@@ -114,10 +121,14 @@ def _attention_net(path: Path, arrays: Arrays, content: AttentionContent) -> Att
     _check_inputs(steps, lengths["features"], lengths["inputs"])
     limit, inputs = _limit_of(arrays), {name: arrays[name] for name in ("mean", "scale")}
     layers = {name: array for name, array in arrays.items() if name not in ("mean", "scale", "log_limit")}
-    _check_types(arrays, dict.fromkeys(layers, np.float32))
+    check_types(path, arrays, dict.fromkeys(layers, np.float32))
     if lengths["width"] % content.heads:
         raise ValueError(f"{content.heads} heads do not divide the width {lengths['width']}")
-    if net is not None and (len(net.mean), len(net.biases[-1])) != (lengths["features"], lengths["last"]):
+    if net is not None and (len(net.mean), len(net.biases[-1]), net.log_limit) != (
+        lengths["features"],
+        lengths["last"],
+        limit,
+    ):
         raise ValueError(f"the part {NET_PREFIX} does not fit the other layers")
     return AttentionNet(layers, inputs["mean"], inputs["scale"], limit, content.heads, net, steps)
 
@@ -125,7 +136,7 @@ def _attention_net(path: Path, arrays: Arrays, content: AttentionContent) -> Att
 def _step_net(path: Path, arrays: Arrays, content: StepsContent) -> StepNet:
     steps = _steps(arrays, content.steps, "")
     lengths = check_arrays(path, arrays, {"mean": ("features",), "scale": ("features",)} | _limit(arrays))
-    _check_types(arrays, {})
+    check_types(path, arrays, {})
     tokens, _ = shape_after(steps, (lengths["features"], 1))
     if tokens != content.members:
         raise ValueError(f"the steps have {tokens} members, but the description has {content.members}")
@@ -136,13 +147,6 @@ def _check_inputs(steps: Steps, features: int, inputs: int) -> None:
     tokens, width = shape_after(steps, (features, 1))
     if tokens * width != inputs:
         raise ValueError(f"{features} features are {tokens * width} inputs of the first layer, which has {inputs}")
-
-
-def _check_types(arrays: Arrays, expected: Mapping[str, Any]) -> None:
-    """Check the types of arrays; the statistics of the features are float64."""
-    kinds = {name: expected.get(name, np.float64) for name in arrays}
-    if wrong := [name for name, kind in kinds.items() if arrays[name].dtype != kind]:
-        raise ValueError(f"the array {wrong[0]} is {arrays[wrong[0]].dtype}, expected {np.dtype(kinds[wrong[0]])}")
 
 
 def _limit(arrays: Arrays) -> Shapes:
