@@ -60,8 +60,9 @@ def summary(
         measured = replace(measured, short=tuple(short), constant=constant)
         held_out = held_out_sentence(StoredCollection.open(data).description)
     tables = summary_tables(measured)
-    for path in dataset.tables_path.glob("*.tex"):  # there is one per convention, which may have left params.yaml
-        path.unlink()
+    for name in tables:
+        for path in dataset.tables_path.glob(f"{name}-*.tex"):  # the convention may have left params.yaml
+            path.unlink()
     for name, table in tables.items():
         if name == "main":
             write_data(table, dataset.tables_path)
