@@ -130,6 +130,8 @@ def parse(
         check_counts(entry, description)
     for line in (*role_table(description["roles"]), *fold_lines(description)):
         typer.echo(line)
+    for warning in description.get("warnings", []):
+        typer.echo(f"{out}: WARNING: {warning}")
     if "note" in description:
         typer.echo(f"{out}: note: {description['note']}")
     typer.echo(

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.folds.held_out import held_out_sentence
+from gradrank.data.suspicious_features import EXACT
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import TextFile
 
@@ -67,6 +68,13 @@ def merge_ranges(pieces: Iterable[ColumnRanges]) -> ColumnRanges:
     for piece in rest:
         low, high, missing = np.fmin(low, piece.low), np.fmax(high, piece.high), missing + piece.missing
     return ColumnRanges(first.names, low, high, missing)
+
+
+def large_features(ranges: ColumnRanges) -> list[int]:
+    """Return the positions of the features with values beyond 2^24, which may merge in float32."""
+    peaks = np.fmax(np.abs(ranges.low), np.abs(ranges.high))
+    features = ((name, peak) for name, peak in zip(ranges.names, peaks, strict=True) if name[0] == "f")
+    return [int(name[1:]) - 1 for name, peak in features if peak >= EXACT]
 
 
 def describe_roles(

@@ -6,9 +6,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.description import ColumnRanges, column_ranges, describe_roles, fold_lines, merge_ranges, role_table
+from gradrank.data.description import (
+    ColumnRanges,
+    column_ranges,
+    describe_roles,
+    fold_lines,
+    large_features,
+    merge_ranges,
+    role_table,
+)
 from gradrank.data.folds.files import FilesRead, read_files
 from gradrank.data.folds.parts import divide
 from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout
@@ -16,6 +25,7 @@ from gradrank.data.part_files import COLLECTION
 from gradrank.data.pipes import readable_path
 from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
+from gradrank.data.suspicious_features import OrderCounts, feature_warnings, order_counts
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import chunks
 
@@ -47,6 +57,7 @@ def inspect(
         yield f"{path}: {stored.rows:,} rows, {stored.queries:,} queries, {stored.features} features"
         yield from role_table(stored.roles)
         yield from fold_lines(stored.description)
+        yield from (f"WARNING: {warning}" for warning in stored.description.get("warnings", []))
         return
     if path.is_file() and options == FoldOptions():  # `find_layout` would refuse a file with too few queries
         layout = Layout("single_file", [path], FOLDS)
@@ -54,19 +65,20 @@ def inspect(
         layout = find_layout(path, options)
     with TemporaryDirectory(prefix="gradrank-") as folder:
         read = read_files(layout, options, columns, features, None, Path(folder), roles=("query",))
-        counts, ranges, folds = _described(layout, read, options)
+        counts, ranges, folds, warnings = _described(layout, read, options)
     rows, queries = counts
     roles = describe_roles(next(iter(read.sources.values())), read.reading.names, ranges, rows, queries)
     yield f"{path}: {rows:,} rows, {queries:,} queries, {read.reading.width} features"
     yield from role_table(roles)
     if folds is not None:
         yield from fold_lines(folds)
+    yield from (f"WARNING: {warning}" for warning in warnings)
 
 
 def _described(
     layout: Layout, read: FilesRead, options: FoldOptions
-) -> tuple[tuple[int, int], ColumnRanges, dict[str, Any] | None]:
-    """Return the numbers of rows and queries, the ranges of the columns, and the folds (None without folds)."""
+) -> tuple[tuple[int, int], ColumnRanges, dict[str, Any] | None, list[str]]:
+    """Return the numbers of rows and queries, the ranges of the columns, the folds (None without), and the warnings."""
     divided, folds = None, None
     try:
         divided = divide(layout, read.repeated, read.sources, options, 0, read.reading.width)
@@ -90,6 +102,16 @@ def _described(
         if len(queries)
         for chunk in chunks(source, queries, width)
     )
-    ranges = merge_ranges(column_ranges(frame, feature_matrix(frame)) for frame in frames)
+    orders: list[OrderCounts] = []
+
+    def described(frame: pl.DataFrame) -> ColumnRanges:
+        features, qids = feature_matrix(frame), frame["qid"].to_numpy()
+        starts = np.flatnonzero(np.r_[True, qids[1:] != qids[:-1]])
+        orders.append(order_counts(features, frame["label"].to_numpy(), np.diff(np.r_[starts, len(qids)])))
+        return column_ranges(frame, features)
+
+    ranges = merge_ranges(map(described, frames))
+    merged = read.reading.merged(large_features(ranges))
+    warnings = feature_warnings(read.reading.names, read.columns.keep, orders, merged)
     rows = sum(int(source.rows[queries].sum()) for source, queries in parts)
-    return (rows, sum(len(queries) for _, queries in parts)), ranges, folds
+    return (rows, sum(len(queries) for _, queries in parts)), ranges, folds, warnings

@@ -28,7 +28,8 @@ These keys are present only if they apply:
 - `columns`: the declared columns of a table;
 - `uneven_weights`: the id of the first query whose documents have different weights;
 - `normalise`: the normalisation of the features (data/normalisation.py), which is applied when parts are read;
-- `sparse`: true if rows of text may leave features out.
+- `sparse`: true if rows of text may leave features out;
+- `warnings`: features that may be outcomes, or whose values merge (data/suspicious_features.py).
 """
 
 import hashlib
@@ -44,7 +45,14 @@ import polars as pl
 
 from gradrank.base.stamps import write_sealed
 from gradrank.data.compressed import blocks
-from gradrank.data.description import ColumnRanges, column_ranges, describe_roles, merge_ranges, notes_of
+from gradrank.data.description import (
+    ColumnRanges,
+    column_ranges,
+    describe_roles,
+    large_features,
+    merge_ranges,
+    notes_of,
+)
 from gradrank.data.folds.files import FilesRead, read_files
 from gradrank.data.folds.parts import Division, Part, divide, division_text, tests_overlap
 from gradrank.data.layout import FoldOptions, Layout, find_layout
@@ -53,6 +61,7 @@ from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, check_part_folder, write_parts
 from gradrank.data.reader import Reading, feature_matrix
+from gradrank.data.suspicious_features import OrderCounts, feature_warnings, order_counts
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
 from gradrank.data.text.rows import Missing
@@ -138,6 +147,7 @@ def _description(
     """
     path, out = paths
     new = [part.pop("new") for part in written.values()]
+    orders = [counts for part in written.values() for counts in part.pop("orders")]
     ranges = merge_ranges(span for part in written.values() if (span := part.pop("ranges")) is not None)
     rows, queries = (sum(counts[unit] for counts in new) for unit in ("rows", "queries"))
     description = {
@@ -151,6 +161,7 @@ def _description(
         "folds": divided.folds,
         "roles": describe_roles(next(iter(read.sources.values())), read.reading.names, ranges, rows, queries),
     }
+    merged = read.reading.merged(large_features(ranges))
     grades = sum((Counter(counts["labels"]) for counts in new), Counter())
     is_repeated = rows != sum(part["rows"] for part in written.values())
     files = [file.relative_to(path).as_posix() for file in read.sources] if layout.kind == "folds" else []
@@ -162,6 +173,7 @@ def _description(
         "tests_overlap": tests_overlap(divided),
         "labels": {str(grade): count for grade, count in sorted(grades.items())} if is_repeated else None,
         "missing_values": _missing_values(read.reading, ranges),
+        "warnings": feature_warnings(read.reading.names, read.columns.keep, orders, merged),
     }
     return description | {key: value for key, value in optional.items() if value}
 
@@ -195,35 +207,39 @@ def _write(
     """Write the Parquet file of a part, and set `contents[number]` to its queries.
 
     is_new: (q,) mask of the queries that no earlier part contains. Returns the numbers of rows, of queries and of rows
-    per grade. `new` has the same numbers for the new queries, and `ranges` the ranges of their columns (None without
-    new queries).
+    per grade. `new` has the same numbers for the new queries, `ranges` the ranges of their columns (None without new
+    queries), and `orders` a list of their order counts.
     """
     source, queries = part
     grades: Counter[int] = Counter()
     new_grades: Counter[int] = Counter()
     ranges: list[ColumnRanges] = []
     digests: list[np.ndarray] = []
+    orders: list[OrderCounts] = []
     is_new_query = np.zeros(len(source.qids), dtype=bool)
     is_new_query[queries] = is_new
 
-    def read(chunk: np.ndarray) -> tuple[pl.DataFrame, pl.DataFrame, ColumnRanges | None, np.ndarray]:
+    def read(chunk: np.ndarray) -> tuple[pl.DataFrame, pl.DataFrame, ColumnRanges | None, np.ndarray, OrderCounts]:
         frame, counts = reading.frame(source, chunk), source.rows[chunk]
         features = feature_matrix(frame)
         rows = np.repeat(is_new_query[chunk], counts)
         new_frame, new_features = (frame, features) if rows.all() else (frame.filter(rows), features[rows])
         chunk_ranges = column_ranges(new_frame, new_features) if len(new_frame) else None
         chunk_digests = query_digests(frame["label"].to_numpy(), features, counts)
+        chunk_orders = order_counts(new_features, new_frame["label"].to_numpy(), counts[is_new_query[chunk]])
         filled = reading.filled(features, counts)
         if filled is not features:
             frame = frame.with_columns(pl.Series(f"f{k}", values) for k, values in enumerate(filled.T, start=1))
-        return frame, new_frame.select("label"), chunk_ranges, chunk_digests
+        return frame, new_frame.select("label"), chunk_ranges, chunk_digests, chunk_orders
 
     def frames(_: int | None) -> Iterator[pl.DataFrame]:
-        for frame, new_labels, chunk_ranges, chunk_digests in map_ahead(read, chunks(source, queries, reading.width)):
+        read_chunks = map_ahead(read, chunks(source, queries, reading.width))
+        for frame, new_labels, chunk_ranges, chunk_digests, chunk_orders in read_chunks:
             grades.update(dict(frame["label"].value_counts().iter_rows()))
             new_grades.update(dict(new_labels["label"].value_counts().iter_rows()))
             ranges.extend([chunk_ranges] if chunk_ranges else [])
             digests.append(chunk_digests)
+            orders.append(chunk_orders)
             yield frame
 
     # The file is opened here and not by Polars. After an error, the file is removed, and the threads of Polars might
@@ -242,4 +258,5 @@ def _write(
         "labels": {str(grade): count for grade, count in sorted(grades.items())},
         "new": {"rows": new_grades.total(), "queries": int(is_new.sum()), "labels": new_grades},
         "ranges": merge_ranges(ranges) if ranges else None,
+        "orders": orders,
     }

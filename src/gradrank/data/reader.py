@@ -6,6 +6,7 @@ in all forms.
 """
 
 import operator
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,12 +17,13 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, PlainFile
+from gradrank.data.compressed import PACKED, PlainFile, lines
 from gradrank.data.file_forms import check_form
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normaliser
 from gradrank.data.pipes import readable_path
+from gradrank.data.suspicious_features import merges
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, grades_in_scores, raw_table, read_tables
 from gradrank.data.text.letor import chunks, map_ahead, schema, text_frame
@@ -138,6 +140,16 @@ class Reading:
     def frames(self, source: TextFile | DataTable) -> Iterator[pl.DataFrame]:
         """Yield all rows of a file in order, in batches of whole queries."""
         return map_ahead(partial(self.frame, source), chunks(source, np.arange(len(source.qids)), self.width))
+
+    def merged(self, large: Sequence[int]) -> list[int]:
+        """Return the positions of the features with distinct values that are equal in float32.
+
+        large: the positions of the features with values beyond 2^24. Text is read again for these features only.
+        """
+        tables = {place for source in self.sources if isinstance(source, DataTable) for place in source.merged}
+        files = [source.path for source in self.sources if isinstance(source, TextFile)]
+        read = [place for place in large if files and merges(*_values_of(files, place + 1))]
+        return sorted({*tables, *read})
 
     def filled(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return the (n, d) features, with missing values replaced according to `missing`.
@@ -304,6 +316,14 @@ def batches(reading: Reading) -> Iterator[Batch]:
 def feature_matrix(frame: pl.DataFrame, order: Literal["c", "fortran"] = "fortran") -> np.ndarray:
     """Return the (n, d) float32 matrix of the columns f1 to fd, stored by row ("c") or by column ("fortran")."""
     return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy(order=order)
+
+
+def _values_of(files: Sequence[Path], number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of a feature in text files as float64, and zeros for the queries, which are not told apart."""
+    pattern = re.compile(rb"\s%d:(\S+)" % number)
+    found = (pattern.search(line.partition(b"#")[0]) for file in files for line in lines(file))
+    values = np.array([float(match[1]) for match in found if match and match[1] != b"NULL"], np.float64)
+    return values, np.zeros(len(values), np.int64)
 
 
 def _batch_queries(rows: np.ndarray) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ from gradrank.evaluation.seeds import measured_folds, timings
 from gradrank.report.committed_results import read_committed
 from gradrank.report.tables.baseline import baseline_rows
 from gradrank.report.tables.dataset_values import DatasetValues, headline_metric
-from gradrank.report.tables.summary_tables import Caution, cautions, means, read_tables
+from gradrank.report.tables.summary_tables import Caution, cautions, feature_cautions, means, read_tables
 from gradrank.report.tables.table import Row
 
 if TYPE_CHECKING:
@@ -274,6 +274,7 @@ def read_dataset(
         )
     notices += _models_outside(dataset, {*summary, *on_pages})
     meta = data / dataset.name / COLLECTION
+    description = read_json(meta) if meta.is_file() else None
     costs = {model: Cost.of(timings(dataset.method(model))) for model in summary} if was_run_here else {}
     return ReportedDataset(
         name=dataset.name,
@@ -284,9 +285,9 @@ def read_dataset(
         queries={model: values.values[headline(summary)] for model, values in queries.items()},
         folds={model: _read_folds(dataset.method(model)) for model in summary} if was_run_here else {},
         costs={model: cost for model, cost in costs.items() if cost},
-        meta=read_json(meta) if meta.is_file() else None,
+        meta=description,
         notices=notices,
-        cautions=cautions(tables, dataset.name, convention),
+        cautions=[*cautions(tables, dataset.name, convention), *feature_cautions(description)],
         comparisons=comparisons,
         was_run_here=was_run_here,
     )

@@ -68,6 +68,8 @@ def train(
     cls, resolved = resolve(model, params)
     stored = StoredCollection.open(data).without_features(without)
     splits = stored.fold(fold)
+    for warning in stored.description.get("warnings", []):
+        print(f"{data}: WARNING: {warning}", file=sys.stderr, flush=True)
     spec = _specification(model, stored.description, fold, resolved, seed) | {"convention": convention.name}
     stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None
     if stored_pairs is not None:

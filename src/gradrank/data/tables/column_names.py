@@ -36,6 +36,58 @@ ID_WORDS = ("id", "ids", "uid", "uuid", "guid")  # final words of a name that su
 INDEX = re.compile(
     r"|index|level_\d+|__index_level_\d+__|Unnamed: \d+((_level_|\.)\d+)?|row_nr|row_index|rownames", re.IGNORECASE
 )
+# Words within a name that suggest an outcome, which is known only after the documents were ranked, as in `click_bool`.
+OUTCOMES = ("click", "clicks", "clicked", "clickthrough", "clickthroughs", "purchase", "purchases", "purchased")
+OUTCOMES += ("bought", "booked", "booking", "bookings", "dwell", "dwelltime", "conversion", "conversions", "converted")
+OUTCOMES += ("addtocart", "addedtocart", "carted", "outcome", "outcomes", "checkout")
+# After `is`, `was`, `has` or `did`, these words suggest an outcome, too.
+DEEDS = (*OUTCOMES, "ordered", "selected", "chosen", "viewed", "watched", "liked", "saved", "shared", "sold", "opened")
+DEEDS += ("applied", "hired", "installed", "reserved", "subscribed", "played", "skipped", "satisfied", "read", "buy")
+# Words that mark a statistic of the past or an estimate, which is known before: `click_rate_30d`, `click_model_prior`.
+HISTORY = (
+    "prior",
+    "priors",
+    "prob",
+    "probability",
+    "pred",
+    "predicted",
+    "prediction",
+    "model",
+    "estimate",
+    "estimated",
+)
+HISTORY += ("history", "historical", "historic", "hist", "past", "previous", "prev", "last", "lifetime", "avg")
+HISTORY += (
+    "average",
+    "mean",
+    "median",
+    "rate",
+    "rates",
+    "ratio",
+    "ctr",
+    "cvr",
+    "smoothed",
+    "daily",
+    "weekly",
+    "monthly",
+)
+HISTORY += ("d", "day", "days", "week", "weeks", "month", "months", "year", "years", "score", "cost", "price")
+# A name of only such words, with `position` or `rank`, is the place at which a document was shown.
+PLACES = (
+    "position",
+    "rank",
+    "display",
+    "displayed",
+    "shown",
+    "result",
+    "results",
+    "serp",
+    "srp",
+    "list",
+    "item",
+    "doc",
+)
+PLACES += ("document", "search", "impression", "original", "orig", "in", "of", "the", "page")
 STORED = ("qid", "query", "docid", "inc", "prob", "label")  # first columns of a part file with text query ids
 
 
@@ -53,6 +105,19 @@ def suspected_role(name: str) -> str | None:
     if plain in IDS or (words and words[-1] in ID_WORDS):
         return "the id of a row, a document or a query"
     return next((f"a {role} id" for role in ("query", "docid") if unnumbered in ROLE_NAMES[role]), None)
+
+
+def may_be_outcome(name: str) -> bool:
+    """Return True if the name of a feature suggests an outcome, which is known only after the documents were ranked."""
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+    if {*words} & {*HISTORY}:
+        return False
+    if {*words} & {*OUTCOMES} or "".join(words[-3:]) in ("addtocart", "addedtocart"):
+        return True
+    deed = re.fullmatch(r"(?:is|was|has|did|been)+([a-z]+?)(?:flag|bool)?", "".join(words))
+    if deed and deed[1] in DEEDS:
+        return True
+    return words in (["position"], ["rank"]) or ("position" in words and {*words} <= {*PLACES} - {"page"})
 
 
 def normalised(name: str) -> str:

@@ -21,6 +21,7 @@ from gradrank.data.compressed import content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
 from gradrank.data.row_ranges import row_ranges
+from gradrank.data.suspicious_features import merges
 from gradrank.data.tables.column_names import is_index, is_of_run, named_columns, normalised
 from gradrank.data.tables.parquet import index_columns, read_parquet
 from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
@@ -104,6 +105,8 @@ class DataTable:
         The data type of each column of the file.
     order
         (n,) positions in the file of the rows of `frame`, if the rows of the queries were grouped; otherwise None.
+    merged
+        The positions of the features of training data with distinct values that are equal in float32.
     """
 
     path: Path | str
@@ -115,6 +118,7 @@ class DataTable:
     names: list[str] | None
     kinds: Mapping[str, str] = field(default_factory=dict)
     order: np.ndarray | None = None
+    merged: Sequence[int] = ()
 
     @property
     def unread(self) -> list[str]:
@@ -196,7 +200,7 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
     queries = [_queries(raw, columns_of, columns.group_rows) for raw, columns_of in zip(raws, roles, strict=True)]
     numbers = numbered([found.ids for found in queries])
     return [
-        _table(raw, columns_of, found, qids, names, columns.grade_edges)
+        _table(raw, columns_of, found, qids, names, columns.grade_edges, required.features is None)
         for raw, columns_of, found, (qids, names) in zip(raws, roles, queries, numbers, strict=True)
     ]
 
@@ -273,9 +277,18 @@ def _queries(raw: RawTable, roles: Roles, group_rows: bool) -> _Queries:
 
 
 def _table(
-    raw: RawTable, roles: Roles, queries: _Queries, qids: np.ndarray, names: list[str] | None, edges: Sequence[float]
+    raw: RawTable,
+    roles: Roles,
+    queries: _Queries,
+    qids: np.ndarray,
+    names: list[str] | None,
+    edges: Sequence[float],
+    is_training: bool,
 ) -> DataTable:
-    """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value."""
+    """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value.
+
+    is_training: True to find features whose values merge.
+    """
     count = len(raw.frame)
     rows = np.diff(np.r_[queries.starts, count])
     values: dict[str, pl.Series] = {}
@@ -286,7 +299,12 @@ def _table(
     if roles.weight:
         values["weight"] = _weights(raw, roles.weight)
     values |= {name: numbers(raw, name) for name in roles.estimates}
-    values |= {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+    features = {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+    query, merged = _query_of_row(queries, count), []
+    if is_training:
+        pairs = zip(roles.features, features.values(), strict=True)
+        merged = [k for k, (name, column) in enumerate(pairs) if merges(_wide(raw.column(name), column), query)]
+    values |= {name: _float32(column) for name, column in features.items()}
     if queries.order is not None:
         values = {name: column.gather(queries.order) for name, column in values.items()}
     values["qid"] = pl.Series(np.repeat(qids, rows))
@@ -296,7 +314,23 @@ def _table(
     empty = pl.repeat(None, count, eager=True)
     frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()]).rechunk()
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
-    return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order)
+    return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order, merged)
+
+
+def _query_of_row(queries: _Queries, count: int) -> np.ndarray:
+    """Return the (n,) positions of the queries of the rows, in the order of the file. count: n."""
+    of_row = np.repeat(np.arange(len(queries.starts)), np.diff(np.r_[queries.starts, count]))
+    if queries.order is None:
+        return of_row
+    in_file = np.empty_like(of_row)
+    in_file[queries.order] = of_row
+    return in_file
+
+
+def _wide(stored: pl.Series, feature: pl.Series) -> np.ndarray:
+    """Return the values of a feature in the widest type: whole numbers as they are stored, all others as floats."""
+    whole = stored.dtype.is_integer() and not stored.has_nulls()
+    return (stored if whole else feature).to_numpy()
 
 
 def _labels(raw: RawTable, name: str, edges: Sequence[float]) -> pl.Series:
@@ -335,11 +369,18 @@ def _role_values(raw: RawTable, name: str, expected: str) -> pl.Series:
 
 
 def _feature(raw: RawTable, name: str) -> pl.Series:
-    """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped."""
+    """Return a feature as float32 if it is stored so and complete, and as float64 otherwise."""
     values = raw.column(name)
     if values.dtype == pl.Float32 and not values.has_nulls() and values.is_finite().all():
         return values
-    return numbers(raw, name).fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
+    return numbers(raw, name)
+
+
+def _float32(feature: pl.Series) -> pl.Series:
+    """Return a feature as float32. Missing values are NaN, and values beyond the range of float32 are clipped."""
+    if feature.dtype == pl.Float32:
+        return feature
+    return feature.fill_null(np.nan).clip(-LARGEST, LARGEST).cast(pl.Float32)
 
 
 def numbers(raw: RawTable, name: str) -> pl.Series:

@@ -1,6 +1,6 @@
 """Conversion of the arguments of `gradrank.Ranker` to collections."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -13,11 +13,13 @@ from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
 from gradrank.data.folds.held_out import draw_held_out
 from gradrank.data.reader import Batch
-from gradrank.evaluation.estimator.feature_values import feature_values
+from gradrank.data.suspicious_features import OrderCounts, feature_warnings, merges, order_counts
+from gradrank.evaluation.estimator.feature_values import FeatureValues, feature_values
 from gradrank.evaluation.rankings.arrays import numbers, query_ids, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
 
 ROWS = "rows of X"
+MOST_CHECKED = 1 << 16  # rows of whole queries whose features are compared with the grades
 # key: text in an error message of scikit-learn; value: how to repair the argument
 FIXES = {
     "Sparse": "give a dense array, such as X.toarray()",
@@ -28,10 +30,14 @@ FIXES = {
 
 
 class GroupedRows(NamedTuple):
-    """A collection, and the caller's (q,) query ids in the order of the collection's queries."""
+    """A collection, and the caller's (q,) query ids in the order of the collection's queries.
+
+    warnings: the warnings about features of the training data (data/suspicious_features.py).
+    """
 
     collection: Collection
     qids: np.ndarray
+    warnings: Sequence[str] = ()
 
 
 class Reader:
@@ -51,23 +57,21 @@ class Reader:
 
         part: beginning of error messages. is_new: as in `features`. Raises GradrankError for an invalid argument.
         """
-        features = self.features(X, part, is_new)
+        given = self._given(X, part, is_new)
+        features = self._converted(given, part, is_new)
         labels = same_length(grades(y, f"{part}y"), len(features), f"{part}y", ROWS).astype(np.int32)
         qids, offsets, rows = group_rows(same_length(query_ids(qid, f"{part}qid"), len(features), f"{part}qid", ROWS))
         weights = None if sample_weight is None else _checked_weights(sample_weight, len(features))
+        merged = _merged(given.values, offsets, rows) if is_new else []
+        del given  # the training does not need the memory
         if rows is not None:
             features, labels = features[rows], labels[rows]
             weights = None if weights is None else weights[rows]
-        names = getattr(self.estimator, "feature_names_in_", None)
-        collection = Collection(
-            features,
-            labels,
-            offsets,
-            np.arange(len(qids)),
-            weights=weights,
-            names=None if names is None else tuple(names.tolist()),
-        )
-        return GroupedRows(collection, qids.to_numpy())
+        named = getattr(self.estimator, "feature_names_in_", None)
+        names = None if named is None else tuple(named.tolist())
+        collection = Collection(features, labels, offsets, np.arange(len(qids)), weights=weights, names=names)
+        warnings = feature_warnings(names, None, [_orders(collection)], merged) if is_new else []
+        return GroupedRows(collection, qids.to_numpy(), warnings)
 
     def validation(self, eval_set: Any) -> Collection:
         """Return the validation part from a tuple (X, y, qid). Raises GradrankError for an invalid tuple."""
@@ -89,9 +93,15 @@ class Reader:
         Raises GradrankError if X is not an array or a table of numbers, if the features are not those of the training
         data, if a value is infinite, or if a value is missing and the method does not accept missing values.
         """
-        given = feature_values(
-            X, f"{part}X", None if is_new else tuple(getattr(self.estimator, "feature_names_in_", ()))
-        )
+        return self._converted(self._given(X, part, is_new), part, is_new)
+
+    def _given(self, X: Any, part: str, is_new: bool) -> FeatureValues:
+        """Return the features in their own types. The arguments are those of `features`."""
+        trained = None if is_new else tuple(getattr(self.estimator, "feature_names_in_", ()))
+        return feature_values(X, f"{part}X", trained)
+
+    def _converted(self, given: FeatureValues, part: str, is_new: bool) -> np.ndarray:
+        """Return the features as float32. The other arguments are those of `features`."""
         options: dict[str, Any] = {"dtype": np.float32, "order": "C", "ensure_all_finite": False}
         try:
             with np.errstate(over="ignore"):  # values that exceed float32 become infinite, and are refused below
@@ -112,6 +122,26 @@ class Reader:
                 f"accepts only finite numbers{' and NaN' if self.takes_missing else ''}. Fix: replace or remove it"
             )
         return features
+
+
+def _merged(values: Any, offsets: np.ndarray, rows: np.ndarray | None) -> list[int]:
+    """Return the positions of the features with distinct values that are equal in float32.
+
+    values: (n, d) features of the caller. offsets, rows: as returned by `group_rows`.
+    """
+    if not isinstance(values, np.ndarray):
+        return []
+    query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    if rows is not None:
+        query[rows] = query.copy()
+    return [place for place, column in enumerate(values.T) if merges(column, query)]
+
+
+def _orders(data: Collection) -> OrderCounts:
+    """Return the order counts of the first queries."""
+    queries = int(np.searchsorted(data.offsets, MOST_CHECKED))
+    offsets = data.offsets[: queries + 1]
+    return order_counts(data.features[: offsets[-1]], data.labels[: offsets[-1]], np.diff(offsets))
 
 
 def query_rows(rows: int, qid: Any, query: Any, pair: Any) -> tuple[np.ndarray, str, tuple[int, int] | None]:

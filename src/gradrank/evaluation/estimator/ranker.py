@@ -195,6 +195,8 @@ class Ranker(TrainedModel):
             reader = Reader(self, cls.takes_missing)
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
             check_has_order(train.collection)
+            for text in train.warnings:
+                warnings.warn(text, UserWarning, stacklevel=3)
             if train.collection.weights is not None:
                 uneven = train.collection.uneven_query
                 check_weights(cls, None if uneven is None else train.qids[uneven])

@@ -22,7 +22,7 @@ from gradrank.report.tables.dataset_values import DatasetValues
 from gradrank.report.tables.method_table import Block, table_by_headline
 from gradrank.report.tables.stored_values import read_methods
 from gradrank.report.tables.summary_page import summary_page
-from gradrank.report.tables.summary_tables import means, summary_tables
+from gradrank.report.tables.summary_tables import feature_cautions, means, summary_tables
 from gradrank.report.tables.table import Row
 from gradrank.report.tables.table_files import write_data, write_latex, write_table
 
@@ -53,12 +53,13 @@ def summary(
     metrics, conventions = _metrics_and_conventions(values)
     constant_folds = {model: _constant_folds(dataset.method(model)) for model in models}
     measured = DatasetValues(dataset.name, convention, values, baseline=baseline, constant_folds=constant_folds)
-    held_out = None
+    held_out, about_features = None, []
     if data is not None:
         both = filter(None, (convention, in_expectation(convention)))
         short, constant = short_lists(data, metrics, conventions), constant_score(data, metrics, both)
         measured = replace(measured, short=tuple(short), constant=constant)
-        held_out = held_out_sentence(StoredCollection.open(data).description)
+        description = StoredCollection.open(data).description
+        held_out, about_features = held_out_sentence(description), feature_cautions(description)
     tables = summary_tables(measured)
     for name in tables:
         for path in dataset.tables_path.glob(f"{name}-*.tex"):  # the convention may have left params.yaml
@@ -72,7 +73,8 @@ def summary(
     write_json(dataset.summary_path, means(tables["main"].rows, convention))
     write_compact(dataset, models, convention)
     with atomic(dataset.summary_page_path) as partial:
-        partial.write_text(summary_page(dataset.name, convention, tables, members, held_out), encoding="utf-8")
+        text = summary_page(dataset.name, convention, tables, members, held_out, about_features)
+        partial.write_text(text, encoding="utf-8")
 
 
 def _constant_folds(method: MethodFolder) -> list[str]:

@@ -12,18 +12,23 @@ from gradrank.report.tables.bold import BOLD, in_bold, may_be_best
 from gradrank.report.tables.dataset_values import headline_metric
 from gradrank.report.tables.numbers import format_value
 from gradrank.report.tables.published_runs import sharper_verdicts
-from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, cautions
+from gradrank.report.tables.summary_tables import SEEDS, SETTINGS, Caution, cautions
 from gradrank.report.tables.table import Row, Table, markdown
 from gradrank.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
 
 
 def summary_page(
-    dataset: str, convention: str, tables: dict[str, Table], members: Sequence[str] = (), held_out: str | None = None
+    dataset: str,
+    convention: str,
+    tables: dict[str, Table],
+    members: Sequence[str] = (),
+    held_out: str | None = None,
+    about_features: Sequence[Caution] = (),
 ) -> str:
     """Return the text of summary.md.
 
     tables: as returned by `summary_tables`. members: methods that were trained only as members of a fusion. held_out: a
-    sentence about the queries that are held out for validation.
+    sentence about the queries that are held out for validation. about_features: cautions about the features.
     """
     main = [row for row in tables["main"].rows if row["convention"] == convention]
     folds = tables["folds"].frame["fold"].n_unique()
@@ -32,7 +37,10 @@ def summary_page(
     rows = {name: table.rows for name, table in tables.items()}
     parts = [
         f"# {dataset}: one setting for all folds, test results under the `{convention}` convention",
-        *(f"> **{caution.word}.** {caution.text}" for caution in cautions(rows, dataset, convention)),
+        *(
+            f"> **{caution.word}.** {caution.text}"
+            for caution in (*cautions(rows, dataset, convention), *about_features)
+        ),
         f"Mean over {over} of the mean over test queries ({max(row['queries'] for row in main):,} queries in "
         "all), ± half the 95% interval (1.96 standard errors over all test queries). " + BOLD,
         SETTINGS,

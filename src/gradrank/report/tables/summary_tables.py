@@ -339,6 +339,14 @@ def means(main: Iterable[Row], convention: str) -> dict[str, dict[str, float | N
     return dict(sorted(by_model.items()))
 
 
+def feature_cautions(description: Mapping[str, Any] | None) -> list[Caution]:
+    """Return the cautions about features that may be outcomes or whose values merge.
+
+    description: the content of collection.json; None without the stored collection.
+    """
+    return [Caution(warning, True) for warning in (description or {}).get("warnings", [])]
+
+
 def cautions(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> list[Caution]:
     """Return the cautions about constant scores, short lists and tied scores, under the primary convention."""
     order = tables.get("file_order", [])
