@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.data.folds.held_out import held_out_sentence
-from gradrank.data.suspicious_features import EXACT
+from gradrank.data.merged_values import EXACT
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import TextFile
 

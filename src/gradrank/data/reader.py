@@ -21,9 +21,9 @@ from gradrank.data.compressed import PACKED, PlainFile, lines
 from gradrank.data.file_forms import check_form
 from gradrank.data.layout import is_table
 from gradrank.data.memory import check_memory
+from gradrank.data.merged_values import merges
 from gradrank.data.normalisation import Normaliser
 from gradrank.data.pipes import readable_path
-from gradrank.data.suspicious_features import merges
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, grades_in_scores, raw_table, read_tables
 from gradrank.data.text.letor import chunks, map_ahead, schema, text_frame

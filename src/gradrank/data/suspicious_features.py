@@ -1,8 +1,7 @@
 """Detection of features that may not mean what a user expects: outcomes of the ranking, and merged values.
 
 An outcome, such as a click or a purchase, is known only after the documents were ranked. A model that is trained on it
-has nearly perfect values on the test part, and none of them in use. Features are stored as float32, which has 24
-binary digits: larger whole numbers, such as times in seconds, may become equal.
+has nearly perfect values on the test part, and none of them in use.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,10 +13,6 @@ from gradrank.data.tables.column_names import may_be_outcome
 
 IDEAL_SHARE = 0.9  # of the queries with several grades; at most 0.05 in MQ2007, OHSUMED and Yandex IMAT 2009
 LEAST_BITS = 20.0  # a feature of random numbers is reported with a probability below 2^-20
-EXACT = 2.0**24  # whole numbers up to this one are exact in float32
-MERGED_SHARE = 0.01  # of the neighbouring values of a query; random float64 numbers merge far less often
-ROUNDING = 2.0**-48  # relative difference of values that are equal but for rounding in float64
-MOST_ROWS = 1 << 14  # rows of whole queries in which fractions are compared
 MOST_NAMED = 5
 DECLARE = " (`ignore`), and declare the others to be features (`keep`)"
 
@@ -80,7 +75,7 @@ def feature_warnings(
         )
     if ideal := list(_ideal(names, orders)):
         found.append(
-            "one feature by itself orders nearly all queries with several grades ideally, as an outcome or a copy of "
+            "a single feature orders nearly all queries with several grades ideally, as an outcome or a copy of "
             f"the grade does: {_listed(ideal)}. Fix: leave it out, unless it is known before the documents are ranked"
         )
     if equal := [_shown(names, place) for place in merged]:
@@ -102,37 +97,6 @@ def _ideal(names: Sequence[str] | None, orders: Iterable[OrderCounts]) -> Iterat
         return
     for place in np.flatnonzero(best >= IDEAL_SHARE * queries).tolist():
         yield f"{_shown(names, place)} ({best[place]:,} of {queries:,} queries)"
-
-
-def merges(values: np.ndarray, query: np.ndarray) -> bool:
-    """Return True if distinct values of a feature become equal in float32.
-
-    Whole numbers count if any become equal, and other numbers if a hundredth of the neighbouring values in the first
-    queries become equal. values: (n,) numbers in their own type. query: (n,) numbers of the queries, from 0, in the
-    order of their first rows.
-    """
-    if values.dtype.kind not in "iuf" or values.dtype.itemsize < 4 or values.dtype == np.float32 or not len(values):
-        return False
-    with np.errstate(invalid="ignore"):
-        peak = max(abs(float(np.fmin.reduce(values))), abs(float(np.fmax.reduce(values))))
-        is_whole = peak > EXACT and bool(((values == np.floor(values)) | np.isnan(values)).all())
-    if is_whole or values.dtype.kind != "f":
-        return peak > EXACT and len(np.unique(values)) > len(np.unique(_narrowed(values)))
-    chosen = query <= np.searchsorted(np.cumsum(np.bincount(query)), MOST_ROWS)
-    chosen &= np.isfinite(values)
-    values, query = values[chosen], query[chosen] * (peak <= EXACT)  # large numbers count in the whole data
-    order = np.lexsort((values, query))
-    values, query = values[order], query[order]
-    gaps = np.diff(values)
-    differs = (np.diff(query) == 0) & (gaps > ROUNDING * np.abs(values[1:]))
-    narrowed = _narrowed(values)
-    merged = differs & (narrowed[1:] == narrowed[:-1])
-    return bool(merged.any()) and merged.sum() >= MERGED_SHARE * differs.sum()
-
-
-def _narrowed(values: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        return values.astype(np.float32)
 
 
 def _shown(names: Sequence[str] | None, place: int) -> str:

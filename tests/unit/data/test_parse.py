@@ -15,6 +15,7 @@ from gradrank.data.parse import parse
 from gradrank.data.text import letor
 from gradrank.data.text import text_file as source
 from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
+from gradrank.data.text.letor import scan_letor
 from gradrank.data.text.rows import read_rows
 
 LARGEST = np.finfo(np.float32).max
@@ -100,12 +101,36 @@ def test_comments(tmp_path):
     assert written(tmp_path, text).select("docid", "inc", "prob").rows() == list(COMMENTS.values())
 
 
+@pytest.mark.parametrize(
+    ("last", "is_accepted"),
+    [
+        ("0 qid:1 1:0.5 2:0.75", True),
+        ("0 qid:1 1:0.5 2:0.750", True),
+        ("0 qid:1 1:0.5 2:0.7", False),
+        ("0 qid:1 1:0.5 2:0.75 #docid = b inc =", False),
+        ("0 qid:1 1:0.5 2:0.75 #docid = b inc = 1", True),
+    ],
+)
+def test_a_last_row_without_newline_and_comment_is_accepted_if_its_last_value_is_complete(tmp_path, last, is_accepted):
+    path = tmp_path / "data.txt"
+    path.write_text("1 qid:1 1:0.5 2:0.25 #docid = a inc = 1\n" + last)
+    if is_accepted:
+        assert scan_letor(path).collect()["f2"].to_list() == [0.25, 0.75]
+    else:
+        with pytest.raises(GradrankError, match=r"cut off.*Fix.*newline"):
+            scan_letor(path).collect()
+    path.write_text(path.read_text() + "\n")
+    assert scan_letor(path).collect().height == 2
+
+
 REFUSED = {
     "short row": ("0 qid:6 1:1 2:2", "feature 3", "end of the line"),
     "short row with comment": ("0 qid:6 1:1 2:2 #docid = 4", "feature 3", "#docid"),
     "long row": ("0 qid:6 1:1 2:2 3:3 4:4", "end of the row after feature 3", "4:4"),
     "out of order": ("0 qid:6 1:1 3:3 2:2", "feature 2", "3:3"),
     "twice": ("0 qid:6 1:1 1:1 2:2 3:3", "feature 2", "1:1"),
+    "out of order at the start": ("0 qid:6 2:2 1:1 3:3", "sort the features", "2:2"),
+    "twice at the end": ("0 qid:6 1:1 2:2 2:3", "delete repeated", "2:3"),
     "0-based": ("0 qid:6 0:1 1:1 2:2", "feature 1", "0:1"),
     "no colon": ("0 qid:6 1:1 2 3:3", "feature 2", "'2'"),
     "no feature number": ("0 qid:6 :1 2:2 3:3", "feature 1", ":1"),

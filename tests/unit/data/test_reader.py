@@ -76,7 +76,10 @@ REFUSED = {
     "words for grades": (frame(label=pl.Series(["bad", "bad", "good"], dtype=pl.Categorical)), "found 'bad'"),
     "dates for a feature": (frame(b=[datetime.date(1970, 1, 1)] * 3), "'b' is Date, not numbers"),
     "binary queries": (frame(qid=[b"\xff", b"\xff", b"1"]), "ids that are not UTF-8 text"),
-    "split query": (frame(qid=["1", "2", "1"]), r"row 3, column 'qid': query 1 comes back.*sort the table"),
+    "split query": (
+        frame(qid=["1", "2", "1"]),
+        r"row 3, column 'qid': query 1 comes back.*sort the table.*--group-rows",
+    ),
     "fractional grade in Parquet": (
         frame(label=[0.0, 1.5, 2.0]),
         r"row 2, column 'label': expected a grade.*found 1\.5",
@@ -86,6 +89,9 @@ REFUSED = {
         frame(a=[0.0, 1.0, float("inf")]),
         "row 3, column 'a': expected a finite number.*inf",
     ),
+    "unnamed column": ("qid,label,a,,b\n1,0,2,3,4\n", "column 4 has no name.*Fix"),
+    "column that pandas names": ("qid,label,a,Unnamed: 3,b\n1,0,2,3,4\n", "column 4 has no name.*Fix"),
+    "unnamed column in Parquet": (frame(b=[1] * 3, c=[1] * 3).rename({"b": ""}), "column 4 has no name.*Fix"),
     "no query column": (frame().rename({"qid": "asked"}), "no query column; .*found asked, label, a.*`query: NAME`"),
 }
 

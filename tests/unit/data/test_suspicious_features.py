@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from gradrank import Ranker
 from gradrank.cli import app
-from gradrank.data.suspicious_features import feature_warnings, merges, order_counts
+from gradrank.data.merged_values import merges
+from gradrank.data.suspicious_features import feature_warnings, order_counts
 from gradrank.data.tables.column_names import may_be_outcome
 
 QUERIES, ROWS = 40, 6
@@ -185,7 +186,7 @@ def test_every_command_that_reads_the_data_warns(form, tmp_path):
     if form != "txt":
         keep = [word for name in ("was_clicked", "copy") for word in ("--keep", name)]
         text = output("inspect", path, *keep)
-        assert "was_clicked'," not in text and "'copy'" in text  # an order in the data is told in any case
+        assert "was_clicked'," not in text and "'copy'" in text  # an order in the data is reported in any case
 
 
 def test_a_ranker_warns_at_fit():

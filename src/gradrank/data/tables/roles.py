@@ -154,6 +154,7 @@ def find_roles(
             f"but one{_header_hint(names)}"
         )
     _check_declared_once(where, columns)
+    _check_unnamed(where, names, columns, required, index)
     declared_features = {*(required.features or ()), *columns.keep}
     by_role: dict[str, str | None] = {}
     for role in ROLE_NAMES:
@@ -243,6 +244,24 @@ def _reason_aside(
         if normalised(name) in usual and by_role[role]:
             return f"the {role} is in {by_role[role]!r} (`keep: [{name}]` makes it a feature)"
     return None
+
+
+def _check_unnamed(
+    where: object, names: Sequence[str], columns: Columns, required: Required, index: Collection[str]
+) -> None:
+    """Raise GradrankError for a column without a name between others, which is not the row index of a data frame.
+
+    pandas calls such a column `Unnamed: 3`. If no features are read, the column does not matter.
+    """
+    if required.features is not None and not required.features:
+        return
+    for place, name in enumerate(names[1:-1], start=2):
+        is_unnamed = not name.strip() or name in (f"Unnamed: {place - 1}", f"unnamed: {place - 1}")
+        if is_unnamed and name not in {*index, *columns.named(), *(required.features or ())}:
+            raise GradrankError(
+                f"{where}: column {place} has no name and is between other columns, so it is not the row index of a "
+                "data frame. Fix: give the column a name, or delete it"
+            )
 
 
 def _check_declared_once(where: object, columns: Columns) -> None:

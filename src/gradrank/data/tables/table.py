@@ -20,8 +20,8 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.compressed import content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
+from gradrank.data.merged_values import merges
 from gradrank.data.row_ranges import row_ranges
-from gradrank.data.suspicious_features import merges
 from gradrank.data.tables.column_names import is_index, is_of_run, named_columns, normalised
 from gradrank.data.tables.parquet import index_columns, read_parquet
 from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
@@ -197,10 +197,11 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
         roles.append(replace(further, features=first.features))
     if empty := [raw.where for raw in raws if raw.frame.is_empty()]:
         raise GradrankError(f"{empty[0]}: no rows. Fix: add rows below the header")
-    queries = [_queries(raw, columns_of, columns.group_rows) for raw, columns_of in zip(raws, roles, strict=True)]
+    is_training = required.features is None
+    queries = [_queries(raw, each, columns.group_rows, is_training) for raw, each in zip(raws, roles, strict=True)]
     numbers = numbered([found.ids for found in queries])
     return [
-        _table(raw, columns_of, found, qids, names, columns.grade_edges, required.features is None)
+        _table(raw, columns_of, found, qids, names, columns.grade_edges, is_training)
         for raw, columns_of, found, (qids, names) in zip(raws, roles, queries, numbers, strict=True)
     ]
 
@@ -249,8 +250,8 @@ class _Queries(NamedTuple):
     order: np.ndarray | None = None
 
 
-def _queries(raw: RawTable, roles: Roles, group_rows: bool) -> _Queries:
-    """Find the queries of a table.
+def _queries(raw: RawTable, roles: Roles, group_rows: bool, is_training: bool) -> _Queries:
+    """Find the queries of a table. is_training: whether the caller has the option `group_rows`.
 
     Raises GradrankError for an invalid id, and for a query whose rows are not contiguous unless `group_rows` is True.
     """
@@ -266,8 +267,12 @@ def _queries(raw: RawTable, roles: Roles, group_rows: bool) -> _Queries:
         return _Queries(firsts.to_list(), starts)
     if not group_rows:
         row = int(starts[(~firsts.is_first_distinct()).arg_true()[0]])
+        grouped = ", or group the rows (`group_rows: true` in params.yaml, `--group-rows` on the command line)"
         raise raw.bad_row(
-            roles.query, row, f"query {ids[row]} comes back after other queries. Fix: sort the table by this column"
+            roles.query,
+            row,
+            f"query {ids[row]} comes back after other queries. Fix: sort the table by this column"
+            f"{grouped if is_training else ''}",
         )
     distinct = firsts.unique(maintain_order=True)
     position = {name: place for place, name in enumerate(distinct)}

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -118,7 +119,11 @@ def read_rows(
             break
         capacity *= 8
     if code != scan.OK:
-        raise source.error(queries, position, _expected(code, number, width, sparse, bool(edges)))
+        expected = _expected(code, number, width, sparse, bool(edges))
+        if code == scan.BAD_NUMBER and not _is_ascending(bytes(text), position):
+            expected = f"feature {number + 1}{' or a later one' if sparse else ''} (sort the features of"
+            expected += " each row by number, and delete repeated ones)"
+        raise source.error(queries, position, expected)
     for column, row, first, end in late[:late_count]:
         value = float(bytes(text[first:end]))
         if column < width:
@@ -139,6 +144,14 @@ def fill(features: np.ndarray, counts: np.ndarray, missing: Missing) -> None:
         np.nan_to_num(features, copy=False, nan=0.0)
     elif missing != "keep":
         scan.fill_missing(features, np.r_[0, np.cumsum(counts)], missing == "mean")
+
+
+def _is_ascending(text: bytes, position: int) -> bool:
+    """Return True if the feature numbers of the row at a position are strictly ascending."""
+    start, end = text.rfind(b"\n", 0, position) + 1, text.find(b"\n", position)
+    words = text[start:end].partition(b"#")[0].split()[2:]
+    numbers = [int(word[:9]) for word in (word.partition(b":")[0] for word in words) if word.isdigit()]
+    return all(a < b for a, b in pairwise(numbers))
 
 
 def _expected(code: int, number: int, width: int, sparse: bool, has_edges: bool) -> str:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_array, validate_data
 from gradrank.base.errors import GradrankError, InputError
 from gradrank.data.collection import Collection
 from gradrank.data.folds.held_out import draw_held_out
+from gradrank.data.merged_values import merges
 from gradrank.data.reader import Batch
-from gradrank.data.suspicious_features import OrderCounts, feature_warnings, merges, order_counts
+from gradrank.data.suspicious_features import OrderCounts, feature_warnings, order_counts
 from gradrank.evaluation.estimator.feature_values import FeatureValues, feature_values
 from gradrank.evaluation.rankings.arrays import numbers, query_ids, same_length
 from gradrank.evaluation.rankings.inputs import grades, group_rows
