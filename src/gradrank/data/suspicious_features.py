@@ -1,4 +1,4 @@
-"""Detection of features that may not mean what a user expects: outcomes of the ranking, and merged values.
+"""Detection of features that may not mean what a user expects: outcomes of the ranking.
 
 An outcome, such as a click or a purchase, is known only after the documents were ranked. A model that is trained on it
 has nearly perfect values on the test part, and none of them in use.
@@ -35,6 +35,8 @@ def order_counts(features: np.ndarray, labels: np.ndarray, counts: np.ndarray) -
     A missing value counts as the lowest in both directions. features: (n, d). labels: (n,) grades. counts: (q,) numbers
     of rows per query.
     """
+    if not len(labels):
+        return OrderCounts(np.zeros((2, features.shape[1]), np.int64), 0, 0.0)
     query = np.repeat(np.arange(len(counts)), counts)
     order = np.lexsort((labels, query))
     keys = query[order] * 64 + labels[order]

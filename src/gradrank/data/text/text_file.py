@@ -248,8 +248,7 @@ def _blocks(text: PlainFile) -> Iterator[tuple[int, np.ndarray]]:
 def _check_end(text: PlainFile, size: int) -> None:
     """Raise GradrankError if the last row was cut off.
 
-    A last row without a newline counts as cut off if the row before has a comment `#docid = ..`, and the last row has a
-    comment with fewer words, or no comment and a last value with fewer characters.
+    A last row without a newline counts as cut off if the row before has a comment `#docid = ..` with more words.
     """
     with text.file.open("rb") as stream:
         stream.seek(size - 1)
@@ -257,15 +256,12 @@ def _check_end(text: PlainFile, size: int) -> None:
             return
         stream.seek(max(0, size - BLOCK_BYTES))
         before, last = ([b"", *stream.read().rsplit(b"\n", 2)])[-2:]
-    (row, _, comment), (last_row, mark, last_comment) = (line.partition(b"#") for line in (before, last))
-    if not last or not comment.split()[:1] or not comment.split()[0].startswith(b"docid"):
-        return
-    values = [words[-1].partition(b":")[2] if (words := each.split()) else b"" for each in (row, last_row)]
-    if len(last_comment.split()) < len(comment.split()) if mark else len(values[1]) < len(values[0]):
+    comments = [line.partition(b"#")[2].split() for line in (before, last)]
+    if last and comments[0] and comments[0][0].startswith(b"docid") and len(comments[1]) < len(comments[0]):
         raise line_error(
             text,
             size,
-            f"the file may be cut off: this line has no newline and {'a shorter' if mark else 'no'} comment, unlike "
+            "the file may be cut off: this line has no newline and a comment with fewer words than "
             "the line before. Fix: get the complete file, or end the line with a newline if it is complete",
         )
 

@@ -13,7 +13,7 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
-from gradrank.base.warning_categories import DegenerateModelWarning
+from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning
 from gradrank.evaluation.estimator.inputs import (
     ROWS,
     Reader,
@@ -196,7 +196,7 @@ class Ranker(TrainedModel):
             train = reader.rows(X, y, qid, sample_weight, is_new=True)
             check_has_order(train.collection)
             for text in train.warnings:
-                warnings.warn(text, UserWarning, stacklevel=3)
+                warnings.warn(text, GradrankWarning, stacklevel=3)
             if train.collection.weights is not None:
                 uneven = train.collection.uneven_query
                 check_weights(cls, None if uneven is None else train.qids[uneven])
