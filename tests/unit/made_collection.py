@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from gradrank.base.files import write_json
+from gradrank.base.stamps import write_sealed
 from gradrank.data.part_files import COLLECTION, write_parts
 
 
@@ -23,7 +23,10 @@ def store(folder: Path, parts: Mapping[int, pl.DataFrame], **meta: Any) -> Path:
         return write
 
     written = write_parts(folder, COLLECTION, {part: writer(frame) for part, frame in parts.items()})
-    write_json(folder / COLLECTION, {"dataset": folder.name, **meta, "parts": written})
+    counts = {unit: sum(part[unit] for part in written.values()) for unit in ("rows", "queries")}
+    features = sum(name[0] == "f" for name in next(iter(parts.values())).columns)
+    described = {"dataset": folder.name, **counts, "features": features, "source_sha256": "abc", "folds": []}
+    write_sealed(folder / COLLECTION, described | meta | {"parts": written})
     return folder
 
 

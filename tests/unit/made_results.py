@@ -9,7 +9,7 @@ import polars as pl
 
 from gradrank.base.processor import form
 from gradrank.base.results import FoldFolder, MethodFolder
-from gradrank.base.stamps import write_stamp
+from gradrank.base.stamps import write_sealed, write_stamp
 from gradrank.training.job import reproducible_files
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
@@ -77,8 +77,9 @@ def write_meta(path: Path, dataset: str, sizes: list[int]) -> None:
     """Write the metadata of a collection of five parts. sizes: queries per part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     labels = {"0": 300, "1": 100}
-    parts = {str(part): {"rows": 400, "queries": size, "labels": labels} for part, size in enumerate(sizes, 1)}
+    counts = {"rows": 400, "labels": labels, "sha256": "ab" * 32}
+    parts = {str(part): counts | {"queries": size} for part, size in enumerate(sizes, 1)}
     folds = [{"train": [1, 2, 3], "vali": [4], "test": [5]}] * len(sizes)
     meta = {"dataset": dataset, "rows": 400 * len(sizes), "queries": sum(sizes), "features": 46, "folds": folds}
     meta |= {"source_sha256": "ab" * 32, "parts": parts}
-    path.write_text(json.dumps(meta))
+    write_sealed(path, meta)

@@ -1,5 +1,7 @@
 """A model file that contains a pickle is refused, and its code is not executed."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -26,3 +28,14 @@ def test_a_pickle_in_place_of_a_model_is_refused(model, tmp_path):
     with pytest.raises(GradrankError, match="fold1"):
         TrainedFold.load(tmp_path / "fold1").score(np.ones((3, 50), np.float32), np.array([0, 3]))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_pipe_in_the_folder_of_a_model_is_refused_and_not_opened(tmp_path):
+    generate("net", 10, 5, 1, tmp_path / "text")
+    parse(tmp_path / "text", tmp_path / "data", seed=1, dataset="mine")
+    train("single_feature", tmp_path / "data", 1, {}, 1, tmp_path / "fold1")
+    (path,) = (tmp_path / "fold1/model").iterdir()
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(GradrankError, match="not a regular file"):
+        TrainedFold.load(tmp_path / "fold1")

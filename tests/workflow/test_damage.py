@@ -2,12 +2,13 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from gradrank.base.files import read_json, sha256
+from gradrank.base.files import host_name, read_json, sha256
 from gradrank.config.params import load
 from gradrank.workflow_support.plan import Plan, as_json
 from project import MINE, NET, STUDY
@@ -104,11 +105,13 @@ def test_verify_finds_every_damaged_file_and_after_a_repair_a_run_restores_it(fi
     for place in DAMAGED:
         damage(root / place)
     (root / MISSING).unlink()
-    (root / f"{NET}/.summary.json.1.partial").touch()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (root / f"{NET}/.summary.json.{host_name()}.{ended.pid}-1.partial").touch()
     output = rerun.gradrank("verify", ok=False)
     unnamed = [place for place in (*DAMAGED, *OLDER, MISSING) if place not in output]
     assert unnamed == [f"{MINE}/tables/main.csv"] and f"{MINE}/tables" in output, "one digest for all tables"
-    rerun.run("gradrank", "verify", "--repair")
+    rerun.gradrank("verify", "--repair", "--yes")
     rerun.snakemake("--cores", "2")
     rerun.gradrank("verify")
     assert rerun.files() == finished.files()

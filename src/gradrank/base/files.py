@@ -107,7 +107,7 @@ def remove_abandoned(folder: Path, name: str = "") -> None:
     """
     for partial in folder.glob(".*.partial"):
         owner = partial_owner(partial)
-        if owner is None or owner.host != host_name() or _is_running(owner.process) or name not in ("", owner.name):
+        if owner is None or owner.host != host_name() or is_running(owner.process) or name not in ("", owner.name):
             continue
         if partial.is_dir() and not partial.is_symlink():
             shutil.rmtree(partial, ignore_errors=True)
@@ -115,12 +115,15 @@ def remove_abandoned(folder: Path, name: str = "") -> None:
             partial.unlink(missing_ok=True)
 
 
-def _is_running(process: int) -> bool:
+def is_running(process: int) -> bool:
+    """Return True if a process of this computer exists, or if that cannot be found out."""
+    if os.name == "nt" or process == 0:  # 0 is not a process; signal 0 ends processes of Windows
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # a process of another user
+    except (OSError, OverflowError):  # a process of another user
         return True
     return True
 
@@ -166,9 +169,12 @@ def write_json(path: Path | str, value: Any) -> None:
 
 
 def read_json(path: Path | str) -> Any:
-    """Return the content of a JSON file. Raises GradrankError if the file is not valid JSON."""
+    """Return the content of a JSON file. Raises GradrankError if it is not a regular file or not valid JSON."""
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        raise GradrankError(f"{path}: not a regular file. Fix: remove it, and run the same command again")
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise GradrankError(
             f"{path}: not JSON ({error}). Fix: delete the file and run the same command again"

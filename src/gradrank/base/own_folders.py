@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.stamps import SCHEMA, write_sealed
+from gradrank.base.stamps import SCHEMA, has_marker, write_sealed
 from gradrank.base.targets import check_folder_output
 
 # The keys that prove that gradrank wrote a stamp, in the order in which they are written.
@@ -33,6 +33,8 @@ CONTENTS = "files.json"  # the stamp of a folder with files for other programs: 
 def is_own_stamp(path: Path) -> bool:
     """Return True if gradrank wrote a stamp. It may be damaged, edited, or of an older version."""
     marks = MARKS[path.name]
+    if has_marker(path):
+        return True
     try:
         if not path.is_file():
             return False
@@ -63,7 +65,7 @@ def listed_files(stamp: Path) -> Iterator[Path]:
 def _names(stamp: Path) -> Iterable[str]:
     try:
         content: Any = json.loads(stamp.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     if isinstance(content.get("parts"), dict):
         return [f"part{part}.parquet" for part in content["parts"] if part.isdecimal()]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
-from gradrank.base.stamps import REPAIR, SCHEMA, check_file
+from gradrank.base.stamps import REPAIR, SCHEMA, TABLES, beginning, check_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +40,7 @@ EVALUATION, RUN, JOBS, PAGE = "evaluation.json", "run.json", "jobs", "page.json"
 EXPLANATIONS = "explanations.json"
 SCORES, HISTORY, TIMING, SPEC = "scores.parquet", "history.parquet", "timing.json", "spec.json"
 FOLD_FILES = (MODEL, SCORES, HISTORY, TIMING, SPEC)  # in the order of writing: if SPEC exists, all others are complete
+_JOB = re.compile(rb'\s*\{\s*"schema": \d+,\s*"sha256": "[0-9a-f]{64}",\s*"found":')
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
 
 
@@ -206,7 +207,7 @@ class DatasetFolder(Recorded):
     queries_path = Below("queries.parquet")
     printed_path = Below("printed.json")
     explanations_path = Below(EXPLANATIONS)
-    tables_path = Below("tables")
+    tables_path = Below(TABLES)
 
     @property
     def summarised(self) -> bool:
@@ -234,7 +235,7 @@ class StudyFolder(Recorded):
     page_path = Below(PAGE)
     markdown_path = Below("page.md")
     numbers_path = Below("numbers.json")
-    tables_path = Below("tables")
+    tables_path = Below(TABLES)
 
     def job_path(self, name: str) -> Path:
         return self.folder / JOBS / f"{name}.json"
@@ -261,12 +262,23 @@ def read_job(path: Path) -> Any:
     """Return the result that `write_job` wrote. Raises GradrankError if the file was damaged or edited."""
     content = read_json(path)
     if not isinstance(content, dict) or "found" not in content or content.get("sha256") != _sha256_of(content["found"]):
-        raise GradrankError(f"{path}: damaged or edited. Fix: {REPAIR}")
+        advice = (
+            REPAIR if is_job(path) else f"if {path.name} is yours, move it; else delete it, and run Snakemake again"
+        )
+        raise GradrankError(f"{path}: damaged or edited. Fix: {advice}")
     return content["found"]
 
 
+def is_job(path: Path) -> bool:
+    """Return True if a file begins as `write_job` begins it. The rest may be damaged."""
+    return _JOB.match(beginning(path)) is not None
+
+
 def _sha256_of(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    try:
+        return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    except RecursionError:  # json reads deeper structures than it writes
+        return ""
 
 
 @dataclass(frozen=True)

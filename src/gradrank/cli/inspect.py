@@ -1,10 +1,13 @@
 """Commands that show data, models and results: inspect, models, datasets, diff, verify and cite."""
 
+import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gradrank.base.errors import GradrankError
 from gradrank.base.results import Results
 from gradrank.cli.options import (
     INSPECT,
@@ -138,8 +141,13 @@ def verify(
     params: ParamsFile = Path("params.yaml"),
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Remove files that do not match their stamp, and partial files of killed jobs."),
+        typer.Option(
+            "--repair",
+            help="List files of gradrank that do not match their stamp, and partial files of killed jobs. Ask, then "
+            "remove them.",
+        ),
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --repair: remove the listed files without asking.")] = False,
     recheck: Annotated[
         int | None,
         typer.Option(
@@ -159,28 +167,25 @@ def verify(
 
     The exit code is 1 if anything differs.
     """
-    from gradrank.provenance.audit import audit, stamps
-    from gradrank.provenance.audit import repair as run_repair
     from gradrank.provenance.submissions import SUBMISSIONS, check_submissions
     from gradrank.provenance.verify import verify as run
 
     if repair:
-        mismatches = [mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)]
-        for path in run_repair(mismatches, results, data):
-            typer.echo(f"removed {path}")
-        typer.echo("Next: run Snakemake again. It makes the removed files again.")
+        _repair(results, data, yes)
         return
+    if yes:
+        raise GradrankError("--yes answers the question of --repair. Fix: gradrank verify --repair --yes")
     if recheck is not None:
         _recheck(params, results, recheck, seed, dataset or [], cores)
         return
     checks = [*run(run_settings(params), results, data), *check_submissions(SUBMISSIONS, results, data / "parquet")]
     for check in checks:
-        typer.echo(f"{STATES[check.ok]:8} {check.text}")
+        typer.echo(f"{STATES[check.ok]:8} {_printable(check.text)}")
     failed = [check for check in checks if check.ok is False]
     if failed:
         typer.echo("\nFix:")
         for fix in dict.fromkeys(check.fix for check in failed):
-            typer.echo(f"  {fix}")
+            typer.echo(f"  {_printable(fix)}")
         raise typer.Exit(1)
 
 
@@ -196,6 +201,38 @@ def _recheck(params: Path, results: Path, count: int, seed: int | None, only: li
     for outcome in outcomes:
         typer.echo(f"{STATES[outcome.ok]:8} {outcome.text}")
     raise typer.Exit(int(any(outcome.ok is False for outcome in outcomes)))
+
+
+def _repair(results: Path, data: Path, yes: bool) -> None:
+    """List what `gradrank verify --repair` removes, and remove it if the user agrees. `yes`: do not ask."""
+    from gradrank.provenance.audit import audit, stamps
+    from gradrank.provenance.repair import carry_out, plan_repair
+
+    can_ask = sys.stdin is not None and sys.stdin.isatty()
+    plan = plan_repair((mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)), results, data)
+    for state, paths in (("left", plan.kept | plan.waiting), ("remove", plan.removed)):
+        for path, reason in paths.items():
+            typer.echo(f"{state:8} {_printable(f'{path}: {reason}')}")
+    if not plan.removed:
+        typer.echo("Nothing to remove.")
+    elif yes or (can_ask and typer.confirm(f"Remove these {len(plan.removed)} files and folders?")):
+        for path in carry_out(plan):
+            typer.echo(f"removed {_printable(str(path))}")
+        typer.echo("Next: run Snakemake again. It makes the removed files again.")
+    elif can_ask:
+        raise GradrankError("nothing was removed")
+    else:
+        raise GradrankError(
+            "nothing was removed, because there is no terminal to ask. Fix: read the list, then run "
+            "`gradrank verify --repair --yes`"
+        )
+    if plan.kept:
+        raise typer.Exit(1)
+
+
+def _printable(text: str) -> str:
+    """Return a text with escape sequences for characters of file names that a terminal interprets or cannot show."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", lambda match: ascii(match[0])[1:-1], text)
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank cite lambdamart ranksvm --data mq2007"))

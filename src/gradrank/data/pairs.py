@@ -5,7 +5,7 @@ The crucial pairs are the pairs of documents with different grades. The better d
 data/given_pairs.py): preferences without grades, targets that are shares of judges, or preferences that form a cycle.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -179,6 +179,8 @@ class StoredPairs(PartFolder):
 
     DESCRIPTION_FILE: ClassVar[str] = PAIRS
     COMMAND: ClassVar[str] = "pairs"
+    ENTRIES: ClassVar[Mapping[str, type]] = {"targets": str}
+    PART_ENTRIES: ClassVar[Mapping[str, type]] = {"pairs": int, "of": str}
 
     @property
     def specification(self) -> dict[str, Any]:

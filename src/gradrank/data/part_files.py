@@ -22,6 +22,7 @@ COLLECTION, PAIRS = "collection.json", "pairs.json"
 # Values of `targets` and `ties` in pairs.json.
 GRADES, GIVEN, OMIT, HALF = "grades", "given", "omit", "half"
 PART_NAME = re.compile(r"part(\d+)\.parquet")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class PartFolder:
 
     DESCRIPTION_FILE: ClassVar[str]
     COMMAND: ClassVar[str]  # the command that writes such a folder
+    ENTRIES: ClassVar[Mapping[str, type]]  # the entries that each description has besides `parts`
+    PART_ENTRIES: ClassVar[Mapping[str, type]]  # the entries of each part
 
     path: Path
     description: dict[str, Any]
@@ -46,7 +49,8 @@ class PartFolder:
     def open(cls, path: Path | str) -> Self:
         """Read the description of the folder `path`.
 
-        Raises GradrankError if the folder has no description, or if the description is damaged or edited.
+        Raises GradrankError if the folder has no description, or if the description is damaged or edited, or was not
+        written by gradrank.
         """
         folder = Path(path)
         file = folder / cls.DESCRIPTION_FILE
@@ -55,7 +59,26 @@ class PartFolder:
                 f"{folder}: no {cls.DESCRIPTION_FILE} in this folder. Fix: give a folder that `gradrank {cls.COMMAND}` "
                 "has written"
             )
-        return cls(folder, read_sealed(file))
+        description = read_sealed(file)
+        if fault := cls._fault(description):
+            raise GradrankError(
+                f"{file}: {fault}, so gradrank did not write this file. Fix: run `gradrank {cls.COMMAND}` again"
+            )
+        return cls(folder, description)
+
+    @classmethod
+    def _fault(cls, description: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the form of a description, as text for messages; None if nothing is."""
+        parts = description.get("parts")
+        if not isinstance(parts, dict) or not all(_NUMBER.fullmatch(part) for part in parts):
+            return "`parts` is not a mapping from part numbers"
+        entries = [("", description, cls.ENTRIES)]
+        entries += [(f"parts.{part}.", entry, {"sha256": str, **cls.PART_ENTRIES}) for part, entry in parts.items()]
+        for where, entry, types in entries:
+            for key, kind in types.items():
+                if not isinstance(entry, dict) or type(entry.get(key)) is not kind:
+                    return f"`{where}{key}` is not of the type {kind.__name__}"
+        return None
 
     @property
     def parts(self) -> list[int]:

@@ -40,6 +40,15 @@ class StoredCollection(PartFolder):
 
     DESCRIPTION_FILE: ClassVar[str] = COLLECTION
     COMMAND: ClassVar[str] = "parse"
+    ENTRIES: ClassVar[Mapping[str, type]] = {
+        "dataset": str,
+        "rows": int,
+        "queries": int,
+        "features": int,
+        "source_sha256": str,
+        "folds": list,
+    }
+    PART_ENTRIES: ClassVar[Mapping[str, type]] = {"rows": int, "queries": int}
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import join_test_queries, read_table
 from gradrank.evaluation.primary import primary_convention
 from gradrank.evaluation.seeds import measured_folds, seeds_of, timings
+from gradrank.provenance.record_form import fault_of_record
 from gradrank.provenance.records import versions_and_processors
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:
     fields["conventions"] = {name: primary_convention(study, name) for name in names}
     for dataset in names:
         folder = root.dataset(dataset)
-        record = folder.provenance() if folder.recorded else {}
+        record = _record(folder)
         for field, value in of_provenance(dataset, record).items():
             fields[field][dataset] = value
         specs = _specs([*_methods(folder), *map(folder.method, record.get("members", {}))])
@@ -110,6 +111,12 @@ def _recorded_fields(root: Results, names: list[str]) -> dict[str, Any]:
         if specs and dataset not in fields["versions"]:
             fields["versions"][dataset] = versions_and_processors(specs.values())["versions"]
     return fields
+
+
+def _record(folder: DatasetFolder) -> dict[str, Any]:
+    """Return the content of provenance.json; empty if the file is missing or is not a record of gradrank."""
+    record = folder.provenance() if folder.recorded else {}
+    return record if isinstance(record, dict) and fault_of_record(record, is_study=False) is None else {}
 
 
 def _specs(methods: Iterable[MethodFolder]) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from gradrank.evaluation.costs import Cost
 from gradrank.evaluation.per_query import KEYS, QueryValues, query_values
 from gradrank.evaluation.primary import DEFAULT
 from gradrank.evaluation.score_file_pattern import IMPORTED
+from gradrank.provenance.record_form import fault_of_record
 from gradrank.provenance.records import GIVEN_SHA256
 from gradrank.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.training.registry import models
@@ -120,9 +121,9 @@ def of_provenance(dataset: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a State that are recorded in the provenance.json of a data set.
 
     The fields are `conventions`, `params`, `data`, `code` and `versions`. record: content of provenance.json. The
-    result is empty if the record has a different schema version.
+    result is empty if the record has a different schema version, or if `gradrank` did not write it.
     """
-    if record.get("schema") != SCHEMA:
+    if not isinstance(record, Mapping) or record.get("schema") != SCHEMA or fault_of_record(record, is_study=False):
         return {}
     methods = record["methods"] | record.get("members", {})
     data = {"source": record["data"]["source_sha256"], "pairs": record["data"].get(GIVEN_SHA256)}

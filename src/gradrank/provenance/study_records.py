@@ -81,7 +81,8 @@ def write_study_record(
 
 def jobs_digest(study: StudyFolder) -> str:
     """Return a digest of the results of the study's own jobs; NO_JOBS if there are no files of jobs."""
-    return short_digest(checksums(study.job_path("*").parent.glob("*.json"), study.folder))
+    files = filter(Path.is_file, study.job_path("*").parent.glob("*.json"))
+    return short_digest(checksums(files, study.folder))
 
 
 def study_code(settings: RunSettings, name: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ A submission can be checked without training: its scores must give its values.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from inspect import getfile
@@ -54,6 +55,7 @@ from gradrank.training.registry import get_model
 SUBMISSIONS = Path("submissions")
 STAMP = "submission.json"
 QUERIES = "queries.parquet"
+_SCORES = re.compile(r"scores/fold[0-9]+(-seed[0-9]+)?\.parquet")
 TOLERANCE = 2e-6  # of a value per query: both values are rounded to six decimals
 
 
@@ -185,13 +187,23 @@ def _check_submission(stamp: Path, results: Path, data: Path) -> Iterator[Check]
     if wrong:
         return
     about, queries = read_stamp(stamp), stamp.parent / QUERIES
+    if fault := _fault(stamp, about):
+        yield Check(False, f"{stamp}: {fault}, so `gradrank submit` did not write this file", again)
+        return
     name, dataset = f"submission {about['dataset']}/{about['method']}", about["dataset"]
     try:
         _check_queries(queries, results / dataset / QUERIES, about["method"])
+        yield from _check_scores(stamp, about, data / dataset, again)
     except GradrankError as error:
         yield Check(False, f"{name}: {str(error).partition(' Fix: ')[0]}", again)
-        return
-    stored = data / dataset
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:  # of files with unexpected columns
+        yield Check(False, f"{name}: its values or scores cannot be read ({error!r})", again)
+
+
+def _check_scores(stamp: Path, about: Mapping[str, Any], stored: Path, again: str) -> Iterator[Check]:
+    """Compare the values of a submission with its scores. stored: the folder of the stored collection."""
+    dataset = about["dataset"]
+    name = f"submission {dataset}/{about['method']}"
     if not (stored / COLLECTION).is_file():
         yield Check(None, f"{name}: the scores are not checked, because {dataset} is not stored here")
     elif StoredCollection.open(stored).source_sha256 != about["data_sha256"]:
@@ -201,6 +213,23 @@ def _check_submission(stamp: Path, results: Path, data: Path) -> Iterator[Check]
         is_equal = difference <= TOLERANCE
         text = "its scores give its values" if is_equal else f"its scores give other values (by up to {difference:.6f})"
         yield Check(is_equal, f"{name}: {text}", again)
+
+
+def _fault(stamp: Path, about: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the content of a submission.json, as text for messages; None if nothing is."""
+    place = {"dataset": stamp.parent.parent.name, "method": stamp.parent.name}
+    for key, folder in place.items():
+        if about.get(key) != folder:
+            return f"`{key}` is not the name of its folder, {folder}"
+    if not isinstance(about.get("data_sha256"), str):
+        return "`data_sha256` is not text"
+    if QUERIES not in about["files"]:
+        return f"{QUERIES} is not in `files`"
+    scores = [name for name in about["files"] if name.startswith("scores/")]
+    written = {path.relative_to(stamp.parent).as_posix() for path in stamp.parent.glob("scores/*")}
+    if not scores or not all(map(_SCORES.fullmatch, scores)):
+        return "`files` lists other scores than scores/fold<k>.parquet and scores/fold<k>-seed<s>.parquet"
+    return f"{min(written - {*scores})} is not in `files`" if written - {*scores} else None
 
 
 def _largest_difference(folder: Path, about: Mapping[str, Any], data: Path) -> float:

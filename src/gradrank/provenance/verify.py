@@ -14,13 +14,14 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import form, refusal
 from gradrank.base.results import DatasetFolder, Results, StudyFolder
-from gradrank.base.stamps import OTHER_VERSION, SCHEMA, read_sealed
+from gradrank.base.stamps import DAMAGED, MISSING, SCHEMA, read_sealed
 from gradrank.base.validation import flat
 from gradrank.config.code_digest import PACKAGE
 from gradrank.config.params import RunSettings
 from gradrank.data.part_files import COLLECTION, PAIRS
-from gradrank.provenance.audit import FETCHED, audit, stamps
+from gradrank.provenance.audit import FETCHED, FOREIGN, advice, audit, is_stamp, stamps
 from gradrank.provenance.record_code import SHOWING, Record
+from gradrank.provenance.record_form import fault_of_record
 from gradrank.provenance.records import GIVEN_SHA256, results_digest, values_digest
 from gradrank.provenance.settings import dataset_settings, study_settings
 from gradrank.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest
@@ -64,19 +65,21 @@ def verify(settings: RunSettings, results: Path, data: Path) -> Iterator[Check]:
             yield from _check_record(settings, name, study, root, data, changes)
     yield from changes.checks()
     for name in settings.run.datasets:
-        if not root.dataset(name).recorded:
+        if not is_stamp(root.dataset(name).provenance_path):
             yield Check(False, f"{name}: in run.datasets, but without results", RERUN.format(name))
 
 
 def _check_files(paths: list[Path]) -> Iterator[Check]:
     """Compare all files with their stamps."""
-    wrong = [mismatch for stamp in paths for mismatch in audit(stamp)]
+    found = [mismatch for stamp in paths for mismatch in audit(stamp)]
+    foreign = [mismatch.path for mismatch in found if mismatch.reason == FOREIGN]
+    yield from (Check(None, f"{path}: not a file of gradrank, so it is not checked") for path in foreign)
+    wrong = [mismatch for mismatch in found if mismatch.reason != FOREIGN]
     for mismatch in wrong:
-        restore = f"restore {mismatch.path} with git, or delete it and run Snakemake again"
-        fix = restore if mismatch.reason == OTHER_VERSION else REPAIR
+        fix = REPAIR if mismatch.reason in (MISSING, DAMAGED) else advice(mismatch)
         yield Check(False, f"{mismatch.path}: {mismatch.reason}", fix)
     if not wrong:
-        yield Check(True, f"files: all match their stamps ({len(paths)} stamps)")
+        yield Check(True, f"files: all match their stamps ({len(paths) - len(foreign)} stamps)")
 
 
 def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
@@ -98,7 +101,7 @@ def _check_sources(settings: RunSettings, data: Path) -> Iterator[Check]:
 
 def _read(stamp: Path) -> dict[str, Any] | None:
     try:
-        return read_sealed(stamp)
+        return read_sealed(stamp) if is_stamp(stamp) else None
     except (GradrankError, OSError):
         return None
 
@@ -116,9 +119,13 @@ def _check_record(
     Differences in code are added to `changes`.
     """
     content, rerun = _read(folder.provenance_path), RERUN.format(name if "/" not in name else "")
-    if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+    if content is None or content.get("schema") != SCHEMA:
         return  # _check_files has reported it
     is_study = isinstance(folder, StudyFolder)
+    if fault := fault_of_record(content, is_study):
+        fix = f"delete {folder.provenance_path}, then {rerun}"
+        yield Check(False, f"{name}: {folder.provenance_path}: {fault}, so gradrank did not write this record", fix)
+        return
     if is_study and name not in settings.studies:
         yield Check(False, f"{name}: no longer in params.yaml", f"delete {folder.folder}")
         return
@@ -269,7 +276,8 @@ def _values_digests(study: str, key: str, root: Results) -> set[str]:
         return {digest} if (digest := contest_digest(Contest(root.study(study).folder), *key.split("/")[1:])) else set()
     name, _, model = key.partition("/")
     dataset, digests = root.dataset(name), set()
-    entry = (_read(dataset.provenance_path) or {}).get("methods", {}).get(model)
+    record = _read(dataset.provenance_path)
+    entry = {} if record is None or fault_of_record(record, False) else record["methods"].get(model)
     if entry:
         digests.add(entry["values"])
     method = dataset.method(model)

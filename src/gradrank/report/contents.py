@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256
 from gradrank.base.git import revision
 from gradrank.base.results import SUMMARY, Results
-from gradrank.base.stamps import read_sealed
+from gradrank.base.stamps import check_names, read_sealed
 from gradrank.config.params_file import read
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.catalogue import catalogue
@@ -310,6 +310,7 @@ def _read_explanations(dataset: results.DatasetFolder) -> dict[str, Any] | None:
     if not dataset.explanations_path.is_file():
         return None
     content = read_sealed(dataset.explanations_path)
+    check_names(dataset.explanations_path, content.get("inputs", [None]))
     paths = {dataset.folder / name: digest for name, digest in content["inputs"].items()}
     return content | {"is_current": all(path.is_file() and sha256(path) == digest for path, digest in paths.items())}
 

@@ -11,7 +11,7 @@ from gradrank.base.conventions import LETOR4
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.base.results import MODEL, SPEC, FoldFolder
-from gradrank.base.stamps import CHECKSUM, write_stamp
+from gradrank.base.stamps import CHECKSUM, MARKER, write_stamp
 from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
 from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 MOST_FEATURES = 10_000_000  # more than any data set has
-STAMP_KEYS = ("schema", "files", CHECKSUM)  # the entries of spec.json that `write_stamp` adds
+STAMP_KEYS = (MARKER, "schema", "files", CHECKSUM)  # the entries of spec.json that `write_stamp` adds
 
 
 class SpecContent(Content):
@@ -149,6 +149,8 @@ def _check_files(fold: FoldFolder, files: Mapping[str, str]) -> None:
     """Check the files of the model against the stamp of the fold, which has all of them, or none if it has no files."""
     listed = {fold.folder / path for path in files if path.startswith(f"{MODEL}/")}
     found = {path for path in fold.model_path.rglob("[!.]*") if not path.is_dir()}
+    if special := [path for path in found if not path.is_file()]:
+        raise damaged(special[0], "not a regular file")
     for path in sorted(listed):
         fold.check(path)
     if listed and found - listed:

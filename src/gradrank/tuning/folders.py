@@ -53,5 +53,6 @@ class Contest(Folder):
 
 
 def _of_tuners(folder: Path) -> list[Path]:
-    numbers = [int(match[1]) for path in folder.glob("*") if (match := re.fullmatch(r"tuner(\d+)\.parquet", path.name))]
+    files = (path.name for path in folder.glob("*") if path.is_file())
+    numbers = [int(match[1]) for name in files if (match := re.fullmatch(r"tuner(\d+)\.parquet", name))]
     return [folder / f"tuner{number}.parquet" for number in sorted(numbers)]

@@ -6,6 +6,7 @@ import pytest
 
 from gradrank.base.conventions import Convention
 from gradrank.base.errors import GradrankError
+from gradrank.base.stamps import write_sealed
 from gradrank.data.collection import PER_QUERY, PER_ROW, Collection
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.pairs import crucial_pairs
@@ -121,6 +122,14 @@ def test_a_damaged_part_is_refused_by_name_with_the_remedy(stored, tmp_path, kin
     with pytest.raises(GradrankError, match=r"part3\.parquet: .*verify --repair"):
         assert read_with_pairs(stored, [1, 2, 3], tmp_path / "p").pairs
     assert read_with_pairs(stored, [1, 2], tmp_path / "p").pairs
+
+
+@pytest.mark.parametrize("value", [None, True, [{}], {"../../x": {}}, {"1": None}, {"1": {"sha256": 3}}, {"1e9": {}}])
+@pytest.mark.parametrize("key", ["dataset", "rows", "features", "source_sha256", "parts"])
+def test_a_description_with_a_value_of_another_type_is_refused_by_its_path(stored, key, value):
+    write_sealed(stored / "collection.json", StoredCollection.open(stored).description | {key: value})
+    with pytest.raises(GradrankError, match=r"collection\.json: .*Fix: "):
+        StoredCollection.open(stored)
 
 
 def test_pairs_of_other_rows_are_refused(stored, tmp_path):

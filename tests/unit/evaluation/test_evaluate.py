@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.stamps import write_stamp
+from gradrank.base.stamps import write_sealed, write_stamp
 from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.export import export_model, export_trec
 from gradrank.evaluation.judgements import Judgements, read_judgements
@@ -277,10 +277,10 @@ def test_scores_of_other_settings_are_refused(study, change, reason):
 def test_scores_of_other_data_or_a_missing_fold_are_refused(study):
     folder, data = study
     meta = json.loads((data / "collection.json").read_text())
-    (data / "collection.json").write_text(json.dumps(meta | {"source_sha256": "def"}))
+    write_sealed(data / "collection.json", meta | {"source_sha256": "def"})
     with pytest.raises(GradrankError, match="data_sha256 is 'abc' in the file but 'def' now"):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])
-    (data / "collection.json").write_text(json.dumps(meta))
+    write_sealed(data / "collection.json", meta)
     (folder / "fold2" / "spec.json").unlink()
     with pytest.raises(GradrankError, match=r"fold2/spec\.json: "):
         evaluate_folds(folder, data, SPEC, ["letor4"], ["map"])

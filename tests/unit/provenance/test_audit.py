@@ -1,12 +1,14 @@
 """Missing and edited files of every kind in a finished project: audit reports them, and repair removes their stamps."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from gradrank.provenance.audit import IN_GIT, Mismatch, audit, repair, stamps
+from gradrank.provenance.audit import FOREIGN, IN_GIT, Mismatch, audit, stamps
+from gradrank.provenance.repair import carry_out, plan_repair
 from gradrank.training.job import train
 from made_project import DATASET, STUDY
 
@@ -51,6 +53,11 @@ def wrong() -> list[Mismatch]:
     return [mismatch for stamp in stamps(RESULTS, DATA) for mismatch in audit(stamp)]
 
 
+def repair(found: list[Mismatch]) -> set[Path]:
+    """Carry out a repair, and return what it removed."""
+    return set(carry_out(plan_repair(found, RESULTS, DATA)))
+
+
 def stamp_of(path: Path) -> Path:
     above, _, name = NAMED[path].rpartition("/")
     return (path.parent.parent if above else path.parent) / name
@@ -67,7 +74,7 @@ def test_an_edited_file_is_reported_and_removed_with_its_stamp(project, path):
     assert wrong() == []
     edit(path)
     assert wrong() == [(stamp_of(path), path, "damaged or edited")]
-    assert set(repair(wrong(), RESULTS, DATA)) == {path, stamp_of(path)}
+    assert repair(wrong()) == {path, stamp_of(path)}
     assert not path.exists() and not stamp_of(path).exists() and wrong() == []
 
 
@@ -75,19 +82,37 @@ def test_an_edited_file_is_reported_and_removed_with_its_stamp(project, path):
 def test_a_missing_file_is_reported_and_its_stamp_removed(project, path):
     path.unlink()
     assert wrong() == [(stamp_of(path), path, "missing")]
-    assert list(repair(wrong(), RESULTS, DATA)) == [stamp_of(path)]
+    assert repair(wrong()) == {stamp_of(path)}
     assert wrong() == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}'])
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
 @pytest.mark.parametrize("stamp", STAMPS, ids=str)
-def test_a_damaged_stamp_is_a_mismatch_itself(project, stamp, text):
+def test_a_cut_stamp_is_a_mismatch_itself_and_is_removed(project, stamp, part):
+    content = stamp.read_bytes()
+    stamp.write_bytes(content[: max(150, int(part * len(content)))])
+    assert wrong() == [(stamp, stamp, "damaged or edited")]
+    assert repair(wrong()) == {stamp} and wrong() == []
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 1, "files": {}}', '{"schema": 2, "files": {}, "found": 1}'])
+@pytest.mark.parametrize("stamp", STAMPS, ids=str)
+def test_a_stamp_damaged_beyond_recognition_is_a_mismatch_and_stays(project, stamp, text):
     stamp.write_text(text)
     assert {(mismatch.stamp, mismatch.path) for mismatch in wrong()} == {(stamp, stamp)}
-    if stamp.name == "provenance.json" and "schema" in text:  # an older record, which is not damaged
-        assert list(repair(wrong(), RESULTS, DATA)) == [] and stamp.exists()
-    else:
-        assert list(repair(wrong(), RESULTS, DATA)) == [stamp] and wrong() == []
+    assert wrong()[0].reason != FOREIGN
+    assert repair(wrong()) == set() and stamp.read_text() == text
+    assert stamp in plan_repair(wrong(), RESULTS, DATA).kept
+
+
+@pytest.mark.parametrize("stamp", [stamp for stamp in STAMPS if stamp.parent.name != "jobs"], ids=str)
+def test_a_stamp_that_was_written_before_the_marker_existed_is_read(project, stamp):
+    content = {
+        key: value for key, value in json.loads(stamp.read_text()).items() if key not in ("gradrank", "checksum")
+    }
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    stamp.write_text(json.dumps(content | {"checksum": digest}))
+    assert wrong() == []
 
 
 @pytest.mark.parametrize("stamp", [stamp for stamp in STAMPS if stamp.parent.name != "jobs"], ids=str)
@@ -101,7 +126,7 @@ def test_a_damaged_table_is_reported_as_its_folder_which_is_removed(project, dam
     damage(RESULT / "tables/main.md")
     (mismatch,) = wrong()
     assert mismatch[:2] == (RESULT / "provenance.json", RESULT / "tables")
-    assert set(repair([mismatch], RESULTS, DATA)) == {RESULT / "provenance.json", RESULT / "tables"}
+    assert repair([mismatch]) == {RESULT / "provenance.json", RESULT / "tables"}
     assert not (RESULT / "tables").exists() and wrong() == []
 
 
@@ -165,22 +190,6 @@ def test_an_incomplete_folder_of_tables_is_a_mismatch(project):
     (RESULT / "tables").mkdir()
     (RESULT / "tables/main.csv").write_text("left over")
     assert [mismatch[1:] for mismatch in wrong()] == [(RESULT / "tables", "damaged or edited")]
-
-
-def test_partial_files_of_killed_jobs_are_removed_and_nothing_else(project):
-    partial = [
-        FOLD.parent / ".fold2.123.partial",
-        SEED.parent / ".seed6.9.partial",
-        DATA / "parquet" / DATASET / ".part1.parquet.77.partial",
-        RESULTS / ".metrics.json.5.partial",
-    ]
-    for path in partial[:2]:
-        (path / "model").mkdir(parents=True)
-    for path in partial[2:]:
-        path.write_text("half")
-    before = {path for path in Path().rglob("*") if path.is_file()} - set(partial)
-    assert wrong() == [] and set(repair([], RESULTS, DATA)) == set(partial)
-    assert {path for path in Path().rglob("*") if path.is_file()} == before
 
 
 def test_the_copied_members_of_a_fusion_are_covered_by_the_stamp_of_its_fold(project):

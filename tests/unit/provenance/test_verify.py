@@ -223,5 +223,7 @@ def test_the_command_exits_with_1_if_a_file_differs_and_repairs_it(project):
     result = run(app, ["verify"])
     assert result.exit_code == 1 and str(scores) in result.stdout and "gradrank verify --repair" in result.stdout
     result = run(app, ["verify", "--repair"])
+    assert result.exit_code == 1 and str(scores) in result.stdout and scores.read_bytes() == b"damaged"
+    result = run(app, ["verify", "--repair", "--yes"])
     assert result.exit_code == 0 and str(scores) in result.stdout and not scores.exists()
     assert not scores.with_name("spec.json").exists()

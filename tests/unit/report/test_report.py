@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import write_json
+from gradrank.base.stamps import write_sealed
 from gradrank.report.document import report as render
 from gradrank.report.plots.svg import thin
 from gradrank.report.tables.summary import summary
@@ -174,7 +174,7 @@ def test_every_figure_is_a_self_contained_file(root):
 def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
     for study in ("mine", "theirs"):
         about = {"name": study, "title": study, "publication": "", "models": [], "sections": []}
-        write_json(root / f"results/studies/{study}/page.json", about)
+        write_sealed(root / f"results/studies/{study}/page.json", about)
     for only, shown in (
         ((["mq2007"], []), {"data-mq2007"}),
         (([], ["mine"]), {"study-mine"}),
@@ -197,7 +197,7 @@ def test_a_study_explains_verdicts_only_if_it_has_them(root):
             "content": [table | {"note": "", "kind": "table"}],
         }
         about = {"name": "mine", "title": "mine", "publication": "", "models": [], "sections": [section]}
-        write_json(root / "results/studies/mine/page.json", about)
+        write_sealed(root / "results/studies/mine/page.json", about)
         render(root / "results", root / "study.html", "letor4", only=([], ["mine"]))
         text = (root / "study.html").read_text()
         page = text[text.index('id="study-mine-title"') : text.index('id="study-mine-values"')]

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import locked, remove_abandoned, sha256, temporary_folder
-from gradrank.base.stamps import read_sealed, write_sealed
+from gradrank.base.stamps import is_recognised, read_sealed, write_sealed
 from gradrank.base.targets import check_folder_output
 from gradrank.data.sources.archive import Description, Member, copy, unpack
 from gradrank.data.sources.catalogue import Archive, Entry, catalogue, get_entry
@@ -63,7 +63,10 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
 def entry_of(folder: Path) -> Entry | None:
     """Return the entry of the data set that was fetched into a folder, or None if there is no such data set."""
     manifest = folder / "fetched.json"
-    return catalogue().get(read_sealed(manifest)["dataset"]) if manifest.is_file() else None
+    if not is_recognised(manifest):  # a user's own file may have this name
+        return None
+    name = read_sealed(manifest).get("dataset")
+    return catalogue().get(name) if isinstance(name, str) else None
 
 
 def _fetch(entry: Entry, folder: Path, mirror: str | None) -> dict[str, Any]:
