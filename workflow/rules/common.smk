@@ -13,6 +13,7 @@ from gradrank.config.params import check
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.provenance.code import report_code
 from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
+from gradrank.workflow_support.missing_values import check_stored_data, complete_for_option
 from gradrank.workflow_support.plan import FOLD, METHOD, Plan
 
 # Jobs use the commands of the environment that runs Snakemake, even if it is not activated. The first command is
@@ -31,6 +32,7 @@ with exit_with_message():
     plan = Plan(check(with_frozen_datasets(config)))
     for dataset in plan.settings.run.datasets:
         plan.folds(dataset)  # reads the layout of own data, so that its errors appear without a traceback
+    check_stored_data(plan)
 
 settings = plan.settings
 contest = ContestPlan(plan)

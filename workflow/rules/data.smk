@@ -75,6 +75,8 @@ rule parse:
         content=lambda wc: plan.content_digest(plan.own_files(wc.dataset)),
         path=lambda wc: plan.own_path(wc.dataset) or f"data/raw/{wc.dataset}",
         options=lambda wc: plan.parse_options(wc.dataset),
+        # Snakemake does not record a parameter that is a function of the output, so another method reruns nothing.
+        complete=lambda wc, output: complete_for_option(plan, wc.dataset),
         seed=settings.seed,
         out=subpath(output[0], parent=True),
     shell:
@@ -82,6 +84,7 @@ rule parse:
         gradrank parse {params.path:q} \
             --dataset {wildcards.dataset} \
             {params.options} \
+            {params.complete} \
             --seed {params.seed} \
             --out {params.out} \
             >{log} 2>&1

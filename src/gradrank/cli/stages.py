@@ -108,6 +108,13 @@ def parse(
     folds: Folds = None,
     fold: FoldColumn = None,
     validation: Validation = None,
+    complete_for: Annotated[
+        str | None,
+        typer.Option(
+            help="Comma-separated methods that do not accept missing values. If the stored data have missing values, "
+            "the command fails, and names these methods and the features."
+        ),
+    ] = None,
 ) -> None:
     """Check every line of LETOR or SVMlight text, or a table, and store the collection as Parquet.
 
@@ -137,6 +144,10 @@ def parse(
     typer.echo(
         f"{out}: {description['rows']:,} rows, {description['queries']:,} queries, {description['features']} features"
     )
+    if complete_for and "missing_values" in description:
+        from gradrank.training.missing_values import check_missing_values
+
+        check_missing_values(out, description, complete_for.split(","))
 
 
 @commands.command(

@@ -113,7 +113,7 @@ def parse(
     check_training_weights(divided.parts, divided.folds)
     check_memory(Path(path), _largest_fold(divided), read.reading.width)
     with ThreadPoolExecutor(1) as pool:
-        digest = pool.submit(_sha256, list(read.sources))  # the checksum is computed while the parts are written
+        digest = pool.submit(source_sha256, list(read.sources))  # the checksum is computed while the parts are written
         contents: dict[int, Contents] = {}
         writers = {
             number: partial(_write, part, divided.is_new[number], read.reading, contents, number)
@@ -192,7 +192,7 @@ def _largest_fold(divided: Division) -> int:
     return max(sum(rows[part] for parts in fold.values() for part in parts) for fold in divided.folds)
 
 
-def _sha256(files: list[Path]) -> str:
+def source_sha256(files: list[Path]) -> str:
     """Return the SHA-256 of the concatenated content of files. Compressed files are decompressed first."""
     digest = hashlib.sha256()
     for file in files:

@@ -3,16 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 from gradrank.base.git import git
 from gradrank.base.numbers import number
 from gradrank.base.results import DatasetFolder, Results
 from gradrank.config.project_folder import typed
+from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.statistics import LEVEL
 from gradrank.report.contents import headline
 from gradrank.report.tables.bold import may_be_best
-from gradrank.report.tables.summary_tables import cautions, read_tables
+from gradrank.report.tables.summary_tables import Caution, cautions, feature_cautions, read_tables
 from gradrank.report.tables.table import Row
 from gradrank.report.training_changes import training_changes
 
@@ -22,17 +24,22 @@ WIDTH = 100  # characters per line
 
 
 def console_summary(
-    results: Results, conventions: Mapping[str, str], out: Path, held_out: Mapping[str, str | None] | None = None
+    results: Results,
+    conventions: Mapping[str, str],
+    out: Path,
+    descriptions: Mapping[str, Mapping[str, Any] | None] | None = None,
 ) -> str:
     """Return the best and the newly trained methods of each data set, the path of the report, and the next commands.
 
-    conventions: the primary convention of each data set. out: the report. held_out: a sentence about the queries that
-    are held out for validation, or None. The keys of both dicts are the names of the data sets.
+    conventions: the primary convention of each data set. out: the report. descriptions: the content of collection.json,
+    or None. The keys of both dicts are the names of the data sets.
     """
     lines = []
     for dataset, convention in conventions.items():
         lines += ["", *_best(results.dataset(dataset), convention)]
-        if sentence := (held_out or {}).get(dataset):
+        description = (descriptions or {}).get(dataset)
+        lines += map(_caution_line, feature_cautions(description))
+        if sentence := held_out_sentence(description):
             lines.append(f"  {sentence}")
     report = out.resolve()
     return "\n".join(
@@ -81,7 +88,7 @@ def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
     if members := dataset.provenance().get("members") if dataset.recorded else None:
         yield _wrapped(f"Also trained as members of a fusion, and not listed as results: {_listed(list(members))}.")
     yield from (f"  {line}" for line in training_changes(dataset, metric, convention))
-    yield from (_wrapped(f"{each.word.upper()}: {each.text}") for each in cautions(tables, dataset.name, convention))
+    yield from map(_caution_line, cautions(tables, dataset.name, convention))
 
 
 def _best_methods(rows: Mapping[str, Row]) -> Iterator[str]:
@@ -98,6 +105,10 @@ def _listed(names: Sequence[str]) -> str:
     """Return the names as a list, with the number of names after the first MOST_NAMED."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _caution_line(caution: Caution) -> str:
+    return _wrapped(f"{caution.word.upper()}: {caution.text}")
 
 
 def _wrapped(text: str) -> str:

@@ -12,7 +12,6 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.base.own_folders import CONTENTS, check_own_folder, remove_listed, write_contents
 from gradrank.base.results import Results
-from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.report.console_summary import console_summary
 from gradrank.report.contents import read_contents
 from gradrank.report.pages import datasets, explanations, methods, overview, provenance, reading, studies
@@ -58,8 +57,8 @@ def report(
     write_contents(folder, (path.relative_to(folder).as_posix() for path in files))
     run_here = contents.run_here
     conventions = {dataset.name: dataset.convention for dataset in run_here}
-    held_out = {dataset.name: held_out_sentence(dataset.meta) for dataset in run_here}
-    text = console_summary(root, conventions, Path(out), held_out)
+    descriptions = {dataset.name: dataset.meta for dataset in run_here}
+    text = console_summary(root, conventions, Path(out), descriptions)
     for dataset in run_here:
         write_printed(root.dataset(dataset.name), dataset.headline, dataset.convention)
     return text

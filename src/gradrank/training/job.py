@@ -27,8 +27,9 @@ from gradrank.data.stored import StoredCollection
 from gradrank.training.fit import degenerate_model_note, fit, resolve
 from gradrank.training.history import History
 from gradrank.training.members import copy_members, trained_members, with_member_scores
+from gradrank.training.missing_values import check_missing_values
 from gradrank.training.model import Model, ModelParams
-from gradrank.training.registry import models, training_modules
+from gradrank.training.registry import training_modules
 from gradrank.training.score_checks import check_scores
 from gradrank.training.seeds import job_seed
 from gradrank.training.selection import selection_note
@@ -76,7 +77,7 @@ def train(
         spec |= stored_pairs.specification
     member_names = cls.members(resolved)
     if not (member_names or cls.takes_missing):
-        _check_no_missing_values(data, stored.description, model)
+        check_missing_values(data, stored.description, [model])
     if "weight" in stored.description.get("columns", {}):
         check_weights(cls, stored.description.get("uneven_weights"), where=f"{data}: ")
     normaliser = None if member_names else stored.normaliser(fold)
@@ -102,18 +103,6 @@ def train(
         made_by = {"inputs": inputs, "code": code, "versions": _versions(cls, resolved), "processor": form()}
         write_stamp(partial.spec_path, spec | made_by, reproducible_files(partial))
         publish(partial, FoldFolder(out))
-
-
-def _check_no_missing_values(data: Path, meta: Mapping[str, Any], model: str) -> None:
-    """Raise GradrankError if a feature has missing values. Called for models that do not accept missing values."""
-    for feature, rows in meta.get("missing_values", {}).items():
-        name = f" ({meta['names'][int(feature[1:]) - 1]!r})" if "names" in meta else ""
-        capable = ", ".join(name for name, cls in models().items() if cls.takes_missing)
-        raise GradrankError(
-            f"{data}: {feature}{name} is missing in {rows:,} of {meta['rows']:,} rows, and {model} does not accept "
-            f"missing values. Fix: replace them (`missing: zero`, `mean` or `least` for {meta['dataset']} in "
-            f"params.yaml), or choose models that accept them: {capable}"
-        )
 
 
 def _test_files(parts: Sequence[int], data: Path, pairs: Path | None) -> list[Path]:

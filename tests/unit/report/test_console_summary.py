@@ -43,3 +43,13 @@ def test_a_mean_that_is_not_defined_is_not_among_the_best(tmp_path):
     (folder / "summary.json").write_text(json.dumps({"a": {"ndcg@10": None}, "b": {"ndcg@10": 0.25}}))
     text = console_summary(Results(tmp_path / "results"), {"mine": "letor4"}, tmp_path / "report.html")
     assert next(line.split() for line in text.splitlines() if line.startswith("  ")) == ["b", "0.2500", "±", "–"]
+
+
+def test_warnings_about_the_features_of_a_data_set_are_printed(tmp_path):
+    folder = tmp_path / "results" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text(json.dumps({"a": {"ndcg@10": 0.25}}))
+    warning = "features are called like outcomes: " + ", ".join(f"'click_{k}'" for k in range(20))
+    descriptions = {"mine": {"warnings": [warning]}}
+    text = console_summary(Results(tmp_path / "results"), {"mine": "letor4"}, tmp_path / "report.html", descriptions)
+    assert f"WARNING: {warning}" in " ".join(text.split())
