@@ -25,8 +25,11 @@ from gradrank.training.model_files import check_width
 from gradrank.training.scoring_form import Tree, TreesForm
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform
 from gradrank.training.selection import CRITERION
+from gradrank.training.solvers.catboost_text import CatBoostTrees
 from gradrank.training.solvers.feature_constraints import MONOTONE, ConstrainedParams, Monotone, monotone_signs
 from gradrank.training.training_queries import with_grades_to_order
+
+TREES_FILE = "trees.json"
 
 
 class CatBoostParams(ConstrainedParams):
@@ -117,31 +120,38 @@ class YetiRank(Model[CatBoostParams]):
 
     def scoring_form(self, features: int) -> TreesForm:
         """Return the symmetric trees of CatBoost as ordinary trees, which are larger."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "trees.json")
-            self.trees.save_model(str(path), format="json")
-            model = json.loads(path.read_text(encoding="utf-8"))
+        model = json.loads(self._content().text())
         # A missing value exceeds the borders of these features, and no border of other features.
         columns = model["features_info"]["float_features"]
         high = {column["feature_index"] for column in columns if column["nan_value_treatment"] == "AsTrue"}
         scale, (bias,) = model["scale_and_bias"]
         return TreesForm(tuple(tree_form(tree, scale, high) for tree in model["oblivious_trees"]), float(bias))
 
+    def _content(self) -> CatBoostTrees:
+        with TemporaryDirectory() as folder:
+            path = Path(folder, TREES_FILE)
+            self.trees.save_model(str(path), format="json")
+            return CatBoostTrees.of(path.read_bytes())
+
     def save(self, folder: Path) -> None:
-        metadata = self.trees.get_metadata()
-        for key in ("model_guid", "train_finish_time"):  # these entries differ between equal trainings
-            metadata[key] = ""
-        with atomic(folder / "trees.cbm") as partial:
-            self.trees.save_model(str(partial), format="cbm")
+        with atomic(folder / TREES_FILE) as partial:
+            partial.write_text(self._content().text(), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         from catboost import CatBoost
 
-        return cls(CatBoost().load_model(str(folder / "trees.cbm"), format="cbm"))
+        content = CatBoostTrees.read(folder / TREES_FILE)
+        with TemporaryDirectory() as copies:
+            path = Path(copies, TREES_FILE)
+            path.write_text(content.text(), encoding="utf-8")
+            trees = CatBoost().load_model(str(path), format="json")
+        trees.set_leaf_values(content.leaf_values())
+        trees.set_scale_and_bias(content.scale, content.bias)
+        return cls(trees)
 
     def check_width(self, features: int) -> None:
-        check_width("trees.cbm", len(self.trees.feature_names_), features)
+        check_width(TREES_FILE, len(self.trees.feature_names_), features)
 
 
 def tree_form(tree: dict[str, Any], scale: float, high: set[int]) -> Tree:

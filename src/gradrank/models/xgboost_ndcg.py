@@ -29,7 +29,9 @@ from gradrank.training.solvers.feature_constraints import (
     interaction_groups,
     monotone_signs,
 )
+from gradrank.training.solvers.xgboost_text import XGBoostTrees
 
+TREES_FILE = "trees.json"
 HIGHEST = 31  # the largest grade whose gain, 2^grade - 1, XGBoost accepts
 
 
@@ -122,17 +124,18 @@ class XGBoostNDCG(Model[XGBoostParams]):
         return TreesForm(trees, float(learner["learner_model_param"]["base_score"].strip("[]")))
 
     def save(self, folder: Path) -> None:
-        with atomic(folder / "trees.ubj") as partial:
-            partial.write_bytes(self.booster.save_raw("ubj"))
+        with atomic(folder / TREES_FILE) as partial:
+            partial.write_text(XGBoostTrees.of(self.booster.save_raw("json")).text(), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         from xgboost import Booster
 
-        return cls(Booster({"nthread": thread_count()}, model_file=bytearray((folder / "trees.ubj").read_bytes())))
+        text = XGBoostTrees.read(folder / TREES_FILE).text()
+        return cls(Booster({"nthread": thread_count()}, model_file=bytearray(text, "utf-8")))
 
     def check_width(self, features: int) -> None:
-        check_width("trees.ubj", self.booster.num_features(), features)
+        check_width(TREES_FILE, self.booster.num_features(), features)
 
 
 def tree_form(tree: dict[str, Any]) -> Tree:

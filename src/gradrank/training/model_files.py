@@ -7,7 +7,7 @@ and unknown values, and values of another type or shape, are refused with the na
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
@@ -80,6 +80,42 @@ def checked(path: Path, value: Any, kind: type[ContentT], within: str = "") -> C
     except (OverflowError, RecursionError) as error:  # pydantic lets these pass for numbers of thousands of digits
         faults = [f"{within}{error}"]
     raise damaged(path, "; ".join(faults[:SHOWN]))
+
+
+class LibraryText(Content):
+    """The base class of the contents of JSON texts of other libraries, which end the process if a text is wrong.
+
+    A library reads only texts that `text` wrote from checked values.
+    """
+
+    library: ClassVar[str]
+
+    @classmethod
+    def values(cls, model: Any) -> dict[str, Any]:
+        """Return the unchecked values of the fields in a parsed text of the library."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """Return a text that the library reads."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, text: bytes | str) -> Self:
+        """Build from the text of a model that the library wrote."""
+        return cls.model_validate(cls.values(json.loads(text)))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the content of a file with the result of `text`. Raises GradrankError for any other file."""
+        text = read_bytes(path)
+        try:
+            values = cls.values(json.loads(text))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise damaged(path, f"not a model in the JSON format of {cls.library} ({error!r})") from None
+        content = checked(path, values, cls)
+        if content.text().encode() != text:
+            raise damaged(path, f"not a model of {cls.library} as gradrank saves it: other values, keys or spaces")
+        return content
 
 
 def read_bytes(path: Path) -> bytes:
