@@ -65,7 +65,7 @@ Weight = Annotated[str | None, typer.Option(help="Column of weights, if the inpu
 Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to leave out. Repeat it for several.")]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Column of a table to use as a feature although its name suggests a grade or an id."),
+    typer.Option(help="Column of a table to use as a feature although its name suggests another meaning."),
 ]
 Header = Annotated[
     bool, typer.Option(help="If the input is CSV or TSV: whether the first row has the names of the columns.")
