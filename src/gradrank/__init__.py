@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradrank.base.processor import pin
-    from gradrank.base.warning_categories import DegenerateModelWarning, TiedScoresWarning
+    from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.evaluation.estimator.ranker import Ranker, load
@@ -24,6 +24,7 @@ __version__ = "0.2.0"
 # key: public name; value: the module that defines it. `models` is a package that can be called.
 _MODULES = {
     "DegenerateModelWarning": "gradrank.base.warning_categories",
+    "GradrankWarning": "gradrank.base.warning_categories",
     "Ranker": "gradrank.evaluation.estimator.ranker",
     "TiedScoresWarning": "gradrank.base.warning_categories",
     "compare": "gradrank.evaluation.rankings.comparison",
@@ -41,6 +42,7 @@ _MODULES = {
 }
 __all__ = [
     "DegenerateModelWarning",
+    "GradrankWarning",
     "Ranker",
     "TiedScoresWarning",
     "__version__",

@@ -2,7 +2,16 @@
 
 
 class GradrankWarning(UserWarning):
-    """The base class of the warnings of gradrank."""
+    """The base class of the warnings of gradrank, and the category of warnings about features.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import gradrank
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", gradrank.GradrankWarning)
+    ...     result = gradrank.evaluate([1, 0, 0], [0.5, 0.5, 0.5], qid=[1, 1, 1], metrics="mrr")
+    """
 
 
 class TiedScoresWarning(GradrankWarning):
