@@ -1,4 +1,4 @@
-"""Messages about a full disk and about input/output errors."""
+"""Messages about a full disk, about input/output errors and about names that the disk does not accept."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ FIXES = {errno.ENOSPC: FREE_SPACE, errno.EDQUOT: FREE_SPACE, errno.EIO: CHECK_DI
 
 
 def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
-    """Return the message for an error that a full or failing disk caused; None for any other error.
+    """Return the message for an error that a full or failing disk or a long name caused; None for any other error.
 
     arguments: arguments of the command.
 
@@ -25,13 +25,17 @@ def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
     SQLite and LightGBM have neither. An error with neither is attributed to a full disk if the disk is almost full,
     unless it is a GradrankError.
     """
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: {os.strerror(errno.ENAMETOOLONG)}. Fix: give a shorter name."
     if isinstance(error, OSError) and error.filename is None and error.errno in FIXES:
         # Outputs set the file name (gradrank.base.files). Python would report the unwritten text once more at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return f"standard output: {os.strerror(error.errno)}. Fix: {FIXES[error.errno]}."
     out = next((value for option, value in pairwise(arguments) if option == "--out"), ".")
     place = Path(str(getattr(error, "filename", None) or out)).absolute()
-    free = shutil.disk_usage(next(path for path in (place, *place.parents) if path.exists())).free
+    # os.path.exists, unlike Path.exists, returns False for a name that is too long.
+    existing = next(path for path in (place, *place.parents) if os.path.exists(path))  # noqa: PTH110
+    free = shutil.disk_usage(existing).free
     number = getattr(error, "errno", None)
     if number is None:
         number = next((code for code in FIXES if os.strerror(code) in str(error)), None)

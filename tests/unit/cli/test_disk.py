@@ -70,6 +70,18 @@ def test_an_error_without_a_reason_is_explained_by_a_full_disk(full):
     assert explanation(GradrankError("a bad line"), OUT) is None
 
 
+@pytest.mark.parametrize("option", ["--model", "--input", "--out"])
+def test_a_name_that_is_too_long_has_no_traceback(option, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("1 qid:1 1:0\n")
+    paths = {name: str(tmp_path / "file") for name in ("--model", "--input", "--out")} | {option: "n" * 256}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["gradrank", "predict", *(text for pair in paths.items() for text in pair)])
+    with pytest.raises(SystemExit) as ended:
+        cli.answer()
+    assert ended.value.code == 1
+    assert "n" * 256 in capsys.readouterr().err
+
+
 def test_other_errors_have_no_explanation():
     assert explanation(OSError(errno.ENOENT, "No such file", "x"), []) is None
     assert explanation(ValueError("full"), ["--params", json.dumps({"a": "b" * 5000})]) is None
