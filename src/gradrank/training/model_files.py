@@ -74,7 +74,7 @@ def checked(path: Path, value: Any, kind: type[ContentT], within: str = "") -> C
         return kind.model_validate(value)
     except ValidationError as error:
         faults = [
-            f"{within}{'.'.join(map(str, fault['loc'])) or 'the content'}: {fault['msg']}"
+            f"{within}{'.'.join(map(str, fault['loc'])) or 'the content'}: {fault['msg'].removeprefix('Value error, ')}"
             for fault in error.errors(include_url=False, include_input=False, include_context=False)
         ]
     except (OverflowError, RecursionError) as error:  # pydantic lets these pass for numbers of thousands of digits
