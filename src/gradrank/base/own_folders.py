@@ -6,53 +6,22 @@ before it repeats a job, so some files are also recognised by their content.
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.stamps import SCHEMA, has_marker, write_sealed
+from gradrank.base.stamps import SCHEMA, is_recognised, write_sealed
 from gradrank.base.targets import check_folder_output
 
-# The keys that prove that gradrank wrote a stamp, in the order in which they are written.
-MARKS = {
-    "collection.json": ("dataset", "rows", "parts"),
-    "pairs.json": ("targets", "parts"),
-    "fetched.json": ("dataset", "source", "files"),
-    "spec.json": ("model", "params"),
-    "evaluation.json": ("schema", "files"),
-    "provenance.json": ("schema", "files"),
-    "run.json": ("schema", "files"),
-    "submission.json": ("schema", "files"),
-    "files.json": ("schema", "files"),
-}
 CONTENTS = "files.json"  # the stamp of a folder with files for other programs: the names of the files
-
-
-def is_own_stamp(path: Path) -> bool:
-    """Return True if gradrank wrote a stamp. It may be damaged, edited, or of an older version."""
-    marks = MARKS[path.name]
-    if has_marker(path):
-        return True
-    try:
-        if not path.is_file():
-            return False
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
-    try:
-        content = json.loads(text)
-    except RecursionError:
-        return False
-    except ValueError:  # cut, as by a full disk
-        return re.match(rf'\{{\n  "(schema|{marks[0]})": ', text) is not None
-    return isinstance(content, dict) and content.keys() >= {*marks}
+STAMPS = ("collection.json", "pairs.json", "fetched.json", "spec.json", "evaluation.json", "provenance.json")
+STAMPS += ("run.json", "submission.json", CONTENTS)
 
 
 def listed_files(stamp: Path) -> Iterator[Path]:
     """Yield the stamp and the files that it lists, if they are inside its folder. Empty if the stamp is not ours."""
-    if not is_own_stamp(stamp):
+    if not is_recognised(stamp):
         return
     yield stamp
     folder = Path(os.path.realpath(stamp.parent))

@@ -14,7 +14,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.own_folders import MARKS, listed_files
+from gradrank.base.own_folders import STAMPS, listed_files
 from gradrank.base.targets import check_file_output, check_folder_output
 
 FILE, FOLDER = "FILE", "FOLDER"  # the metavars of outputs
@@ -93,6 +93,6 @@ def _check_unlisted(path: Path) -> None:
     """Raise GradrankError if a file belongs to a folder of gradrank: a stamp of the folder lists it."""
     real = Path(os.path.realpath(path))
     for folder in real.parents if path.exists() else ():
-        for name in MARKS:
+        for name in STAMPS:
             if {real, *real.parents} & {*listed_files(folder / name)}:
                 raise GradrankError(f"{path}: {folder / name} lists this file. Fix: give another output")

@@ -16,6 +16,7 @@ from gradrank.config.variants import NAME
 from gradrank.data.layout import FoldOptions
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.data.sources.file_form import ColumnName, FileForm
+from gradrank.evaluation.score_file_pattern import PATH_VARIABLE
 
 # Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run"})
@@ -27,14 +28,23 @@ class SettingsSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def replaced_form(path: Path) -> str | None:
+    """Return why Snakemake would read another path, as text for messages; None if it reads the path as it is."""
+    if re.search("[{}]", str(path)):
+        return "Snakemake reads {...} in a path as a wildcard; rename the folder, or link to it (`ln -s`)"
+    if match := PATH_VARIABLE.search(str(path)):
+        return f"Snakemake reads {match[0]} in a path as a variable; rename the folder, or link to it (`ln -s`)"
+    return None
+
+
 def _existing(path: Path) -> Path:
-    """Return the path with `~` expanded. Raises an error if the path does not exist or contains a brace."""
+    """Return the path with `~` expanded. Raises an error if it does not exist or has a form that Snakemake replaces."""
     try:
         path = path.expanduser()
     except RuntimeError as error:
         raise _fault(f"{error}; write the full path") from None
-    if re.search("[{}]", str(path)):
-        raise _fault("Snakemake reads {...} in a path as a wildcard; rename the folder, or link to it (`ln -s`)")
+    if fault := replaced_form(path):
+        raise _fault(fault)
     if not path.exists():
         raise _fault(f"{path} does not exist")
     return path

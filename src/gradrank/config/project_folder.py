@@ -12,6 +12,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.extras import missing
 from gradrank.base.files import atomic
 from gradrank.config.code_digest import PACKAGE
+from gradrank.config.datasets import replaced_form
 from gradrank.data.compressed import plain_name
 from gradrank.data.layout import find_layout
 
@@ -97,6 +98,8 @@ def _own_data(folder: Path, data: Path) -> str:
     find_layout(data)
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path
+    if fault := replaced_form(shown):
+        raise GradrankError(f"{data}: {fault.partition('; ')[0]}. Fix: {fault.partition('; ')[2]}")
     values = {"path": str(shown), "title": plain_name(path).stem}
     quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
     return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)

@@ -4,6 +4,7 @@ A pattern may contain the fields `{dataset}`, `{fold}` and `{split}` (train, val
 rank the test part. Without `{fold}`, one file ranks the whole collection, and each fold uses its part of this file.
 """
 
+import re
 from pathlib import Path
 from string import Formatter
 
@@ -11,6 +12,7 @@ IMPORTED = "imported"  # the model's name in spec.json for imported scores
 ORIGIN = "origin.json"  # file in a fold's model folder: the score files and their SHA-256
 SPLITS = ("train", "vali", "test")  # the parts that a training job scores
 FIELDS = ("dataset", "fold", "split")
+PATH_VARIABLE = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake replaces it in a path by the value of a variable
 
 
 def score_files(scores: str, dataset: str, fold: int) -> dict[str, Path]:
@@ -26,6 +28,8 @@ def fault(scores: object) -> str | None:
     """Return the reason why `scores` is not a valid pattern of score files, or None if it is valid."""
     if not isinstance(scores, str) or not scores:
         return "expected the path of score files, such as runs/fold{fold}.txt"
+    if match := PATH_VARIABLE.search(scores):
+        return f"Snakemake reads {match[0]} in a path as a variable; rename the folder, or link to it (`ln -s`)"
     valid = f"only {{{'}, {'.join(FIELDS)}}} may stand in braces"
     try:
         fields = {field for _, field, _, _ in Formatter().parse(scores) if field is not None}

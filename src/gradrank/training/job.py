@@ -17,10 +17,10 @@ from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import extension_of
 from gradrank.base.files import sha256, temporary_folder, write_json
-from gradrank.base.own_folders import check_own_folder, is_own_stamp, remove_listed
+from gradrank.base.own_folders import check_own_folder, remove_listed
 from gradrank.base.processor import form
 from gradrank.base.results import FOLD_FILES, MEMBERS, SPEC, TIMING, FoldFolder
-from gradrank.base.stamps import mismatches, write_stamp
+from gradrank.base.stamps import is_recognised, mismatches, write_stamp
 from gradrank.data.collection import Collection
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
@@ -201,7 +201,7 @@ def publish(partial: FoldFolder, out: FoldFolder) -> None:
     with suppress(OSError):  # raised if the folder is not empty
         partial.folder.replace(os.path.realpath(out.folder))
         return
-    if is_own_stamp(out.spec_path):
+    if is_recognised(out.spec_path):
         remove_listed(out.spec_path)
     else:  # left by an interrupted job
         out.spec_path.unlink(missing_ok=True)
@@ -223,7 +223,7 @@ def _is_fold_file(path: Path) -> bool:
     if path.is_dir() and re.fullmatch(r"seed\d+", path.name):
         return True
     fold = FoldFolder(path.parent)
-    if is_own_stamp(fold.spec_path):
+    if is_recognised(fold.spec_path):
         return path == fold.timing_path
     return path.name in FOLD_FILES and _has_own_timing(fold)
 

@@ -58,6 +58,15 @@ def test_a_folder_without_a_collection_is_refused_before_any_file_is_written(tmp
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("name", ["{fold}", "a{", "<x>", "in <results>"])
+def test_a_path_that_snakemake_would_replace_is_refused(tmp_path, name):
+    data = tmp_path / name
+    generate("net", 10, 8, 3, data)
+    with pytest.raises(GradrankError, match="Fix: "):
+        init(tmp_path / "project", data)
+    assert not (tmp_path / "project").exists()
+
+
 def test_a_project_is_completed_without_a_change_of_its_files(tmp_path):
     init(tmp_path)
     (tmp_path / "params.yaml").write_text("mine")

@@ -60,6 +60,7 @@ models: {lambdamart: {grid: [7]}} => models.lambdamart.grid:
 models: {lambdamart: {grid: {leaves: [7]}}} => models.lambdamart.leaves:
 models: {lambdamart: {num_leaves: 3, grid: {num_leaves: [7]}}} => models.lambdamart.grid.num_leaves:
 models: {theirs: {scores: "{model}.txt"}} => models.theirs.scores:
+models: {theirs: {scores: "<x>/{fold}.txt"}} => models.theirs.scores:
 models: {imported: {scores: x}} => models.imported:
 models: {ranksvm: {scores: x}} => models.ranksvm.scores:
 models: {small: {model: lamdamart}} => models.small.model: unknown model (did you mean 'lambdamart'?)
