@@ -4,11 +4,15 @@ import json
 import math
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gradrank.base.errors import GradrankError
 from gradrank.cli.options import CONTEST, Convention, Data, Model, Pairs, Seed, example, use_one_thread
+
+if TYPE_CHECKING:
+    from gradrank.tuning.selection import Choice
 
 commands = typer.Typer()
 
@@ -108,6 +112,7 @@ def refit(
     only_choices: Annotated[
         bool, typer.Option("--only-choices", help="Train no other trials, and not on the validation part.")
     ] = False,
+    fold: Annotated[list[int] | None, typer.Option(help="Number of a fold; by default, all folds.", min=1)] = None,
     variant: Variant = None,
     contest: ContestFolder = FOLDER,
 ) -> None:
@@ -130,11 +135,12 @@ def refit(
     def settings(name: str) -> Refits:
         return Refits(data, seeds, seed, pairs, _code("refit", name, *modules), definition)
 
-    chosen = tuner_choices(folder, data, method, tuner, seconds, adopt_from)
+    chosen = _on_folds(fold, tuner_choices(folder, data, method, tuner, seconds, adopt_from))
     if only_choices:
         evaluate_choices(folder, method, tuner, chosen, settings(method))
         return
     members = member_choices(folder, data, chosen, seconds, adopt_from)
+    members = {name: _on_folds(fold, choices) for name, choices in members.items()}
     train_members(folder, members, {name: settings(name) for name in members})
     run(folder, method, tuner, chosen, settings(method))
 
@@ -167,6 +173,14 @@ def divisions(
     out = folder.divisions_path(data.name, method)
     code = _code("divisions", method)
     evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
+
+
+def _on_folds(folds: list[int] | None, choices: "list[Choice]") -> "list[Choice]":
+    """Return the choices on the given folds; by default, all. Raises GradrankError for a fold without a choice."""
+    known = [choice.fold for choice in choices]
+    if wrong := sorted(set(folds or ()) - set(known)):
+        raise GradrankError(f"--fold: no choice on fold {wrong[0]}. Fix: give one of {', '.join(map(str, known))}")
+    return [choice for choice in choices if not folds or choice.fold in folds]
 
 
 def _add_variant(method: str, variant: str | None) -> tuple[str, ...]:

@@ -153,8 +153,8 @@ def verify(
         typer.Option(
             min=1,
             metavar="N",
-            help="Train N sampled folds again of each method whose code changed, and confirm the methods with equal "
-            "values in the records.",
+            help="Train N sampled folds again of each method whose code changed, and compute N samples per study. "
+            "Confirm what is equal in the records.",
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the sample. By default, the seed of params.yaml.")] = None,

@@ -2,13 +2,14 @@
 
 The workflow computes the sample in a folder of its own, RECHECK, which has the layout of a project. It never writes
 into data/ and results/ of the project, and a run that was interrupted continues with the missing jobs. If all values of
-a sample are equal, the records get the current digest, with an entry in `rechecked`.
+a sample are equal, the records get the current digest, with an entry in `rechecked`. The samples of studies are in
+`tuned_samples`, `job_samples` and `page_samples`.
 """
 
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,11 @@ from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.record_code import TRAIN, Record, records
 from gradrank.provenance.records import values_digest
 from gradrank.workflow_support.compared_values import Comparison, compare
+from gradrank.workflow_support.job_samples import JobSamples
+from gradrank.workflow_support.page_samples import PageSamples
 from gradrank.workflow_support.plan import Plan
 from gradrank.workflow_support.samples import (
+    Outcome,
     Sample,
     Training,
     changed_digests,
@@ -37,18 +41,11 @@ from gradrank.workflow_support.samples import (
     training_samples,
 )
 from gradrank.workflow_support.training_times import TrainingTimes
+from gradrank.workflow_support.tuned_samples import TunedSamples
 
 RECHECK = Path("recheck")  # git ignores this folder
 DATA_STAGES = ("fetch", "generate", "parse", "pairs")
 EVALUATION = "evaluate_folds"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of one check. ok: True if equal, False if different or not computed, None if not comparable."""
-
-    ok: bool | None
-    text: str
 
 
 class Recheck:
@@ -76,9 +73,14 @@ class Recheck:
         self.current = {record.name: record.current_code(settings) for record in self.records}
         changed = changed_digests(self.records, self.current)
         self.samples = [*training_samples(self.plan, changed, count, seed, self.only)]
-        self.unchecked = sorted(
-            key for key in changed if not key.startswith(f"{TRAIN} ") and key not in (*DATA_STAGES, EVALUATION)
+        own = self.plan, root, self.records, self.current
+        self.parts = (
+            TunedSamples(*own, count, seed, self.only, folder),
+            JobSamples(*own, count, seed, self.only, folder),
+            PageSamples(*own, folder),
         )
+        covered = {*DATA_STAGES, EVALUATION}.union(*(part.covered for part in self.parts))
+        self.unchecked = sorted(key for key in changed if not key.startswith(f"{TRAIN} ") and key not in covered)
         self.work = Results(folder / "results")
 
     def _changed_datasets(self, stages: Iterable[str]) -> Iterator[tuple[Record, list[str]]]:
@@ -128,6 +130,7 @@ class Recheck:
         files += [f"results/{dataset}/{sample.method}/evaluation.json" for sample, dataset in self.whole_methods]
         used = dict.fromkeys(training.dataset for training in self.trainings)
         used |= dict.fromkeys(record.name for record, _ in self._changed_datasets(DATA_STAGES))
+        used |= dict.fromkeys(dataset for part in self.parts for dataset in part.datasets())
         return files + [stamp for dataset in used for stamp in self.plan.stored_stamps(dataset)]
 
     def _fold(self, training: Training) -> str:
@@ -151,17 +154,25 @@ class Recheck:
             f"plan: {len(self.trainings)} trainings to compare, {len(jobs) - len(self.trainings)} of members and of "
             f"methods without sampled folds; about {sum(seconds) / 3600:.1f} processor hours ({times.source})"
         )
+        for part in self.parts:
+            yield from part.plan_lines()
 
     def run(self, cores: int) -> None:
-        """Compute the sample with Snakemake. Finished jobs of an earlier call are not repeated."""
+        """Compute the sample with Snakemake, then the samples of studies. Finished jobs are not repeated."""
         require("snakemake", extra="workflow", needed_by="verify --recheck")
-        if not (targets := self.targets()):
-            return
         self.folder.mkdir(exist_ok=True)
         with atomic(self.folder / "params.yaml") as partial:
             partial.write_text(yaml.safe_dump(_with_absolute_paths(read(self.params)), sort_keys=False), "utf-8")
         if OWN_MODELS.is_dir() and not (self.folder / OWN_MODELS).exists():
             (self.folder / OWN_MODELS).symlink_to(OWN_MODELS.resolve())
+        if targets := self.targets():
+            self._run_workflow(targets, cores)
+        tasks = [task for part in self.parts for task in part.tasks()]
+        with ThreadPoolExecutor(cores) as pool:
+            for future in [pool.submit(task) for task in tasks]:
+                future.result()
+
+    def _run_workflow(self, targets: Iterable[str], cores: int) -> None:
         command = [sys.executable, "-m", "snakemake", "--snakefile", str(WORKFLOW / "Snakefile")]
         command += ["--directory", str(self.folder), "--configfile", str(self.folder / "params.yaml")]
         command += ["--cores", str(cores), "--keep-going", "--rerun-incomplete", "--nolock", "--logger", "gradrank"]
@@ -179,6 +190,10 @@ class Recheck:
             yield Outcome(compared[training].ok, f"{training}: {compared[training].text}")
         yield from self._confirm_trainings(compared, confirmed)
         self._confirm_evaluation(compared, confirmed)
+        for outcome, found in (each for part in self.parts for each in part.outcomes()):
+            yield outcome
+            for each in found:
+                confirmed[each.record][each.key] = self._entry([each.sample], each.compared)
         for training, comparison in compared.items():
             if comparison.ok:
                 self._add_digest(training, comparison.digest)

@@ -9,6 +9,26 @@ from gradrank.provenance.record_code import TRAIN, Record
 from gradrank.workflow_support.plan import Plan
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one check. ok: True if equal, False if different or not computed, None if not comparable."""
+
+    ok: bool | None
+    text: str
+
+
+class Confirmation(NamedTuple):
+    """A changed code digest that a sample confirms.
+
+    record: name of the record. key: key of the code digest. sample, compared: as in `rechecked` of a record.
+    """
+
+    record: str
+    key: str
+    sample: str
+    compared: str
+
+
 class Training(NamedTuple):
     """A training of a method on one fold of a data set, with one seed."""
 
