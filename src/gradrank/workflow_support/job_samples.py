@@ -3,7 +3,8 @@
 Where the results of the jobs are in git, a sampled job is compared with them. Otherwise, the job is run twice: with the
 present code, and with that of the commit that wrote the recorded digest. The reduced form of a study is used if it has
 one. The sample is drawn from the jobs whose model, according to the trials in git, trains in at most SECONDS; if no job
-has such a model, from all jobs. The first drawn job that ends within LIMIT is used.
+has such a model, from the jobs on the data set with the fastest trainings. The first drawn job that ends within LIMIT
+is used.
 """
 
 import hashlib
@@ -90,18 +91,23 @@ class JobSamples:
         jobs = self.plan.study_jobs(form)
         allowed = [name for name in jobs if not only or jobs[name].get("dataset") in (None, *only)]
         allowed = [name for name in allowed if not in_git or name in in_git]
-        fast = [name for name in allowed if self._seconds(jobs[name]) <= SECONDS]
+        fast = [name for name in allowed if self._seconds(jobs[name]) <= SECONDS] or self._on_fastest(jobs, allowed)
 
         def position(name: str) -> str:
             return hashlib.sha256(f"{seed} {form} {name}".encode()).hexdigest()
 
         written = git("log", f"-{COMMITS}", "--format=%H", "--", str(record.path)) or b""
-        drawn = sorted(fast or allowed, key=position)[: ATTEMPTS + self.count - 1]
+        drawn = sorted(fast, key=position)[: ATTEMPTS + self.count - 1]
         return JobSample(record, form, drawn, bool(in_git), written.decode().split())
 
     def _seconds(self, job: Mapping[str, Any]) -> float:
         model, dataset = str(job.get("model")), str(job.get("dataset"))
         return self.times.get((model, dataset), self.times.get((model,), float("inf")))
+
+    def _on_fastest(self, jobs: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+        """Return the names of the jobs whose data set has the lowest mean time of a training."""
+        seconds = {name: self.times.get((str(jobs[name].get("dataset")),), 0.0) for name in names}
+        return [name for name, own in seconds.items() if own == min(seconds.values())]
 
     def datasets(self) -> list[str]:
         """Return the data sets that the drawn jobs may read."""
