@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from gradrank.training.lookup import find_loss
+from gradrank.training.nets.net_files import load_net
 from gradrank.training.nets.torch_training import create_scorer, mean_loss
 from gradrank.training.registry import models
 from gradrank.training.scorers.realmlp import coslog4, flat_cosine
@@ -47,7 +48,7 @@ def test_exported_nets_agree_with_torch(scorer, embedding, inputs, tmp_path):
     net = created.export()
     np.testing.assert_allclose(net.outputs(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5)
     net.save(tmp_path / "net.safetensors")
-    again = type(net).load(tmp_path / "net.safetensors")
+    again = load_net(tmp_path / "net.safetensors")
     assert np.array_equal(again.scores(data.features, data.offsets), net.scores(data.features, data.offsets))
 
 
