@@ -16,6 +16,7 @@ from gradrank.base.stamps import DAMAGED, MISSING
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.provenance.audit import FETCHED, FOREIGN, Mismatch, advice, audit_raw, is_hidden, is_stamp, raw_names
 
+TIME_OF_FOLDER = ".snakemake_timestamp"  # Snakemake writes it into the folders that are outputs
 TABLE_ENDINGS = (".csv", ".md", ".tex")
 _FOLD = re.compile(r"(fold|seed)[0-9]+")  # the folder of a training job
 _PART = re.compile(r"part[0-9]+\.parquet")
@@ -120,6 +121,7 @@ def _first_foreign(folder: Path, is_ours: Callable[[str], bool]) -> Path | None:
         if path.is_dir() and not path.is_symlink():
             continue
         is_named = is_ours(path.relative_to(folder).as_posix()) or partial_owner(path) is not None
+        is_named |= path.name == TIME_OF_FOLDER
         if path.is_symlink() or not path.is_file() or not is_named:
             return path
     return None
