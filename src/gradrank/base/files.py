@@ -80,7 +80,8 @@ def atomic(path: Path | str) -> Iterator[Path]:
             shutil.copymode(target, partial)
         partial.replace(target)
     except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk is reported without a path
+        if error.errno is not None:  # a full disk is reported without a path
+            error.filename = error.filename or str(path)
         raise
     finally:
         partial.unlink(missing_ok=True)
