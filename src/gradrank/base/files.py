@@ -95,7 +95,8 @@ def temporary_folder(path: Path) -> Iterator[Path]:
     try:
         yield partial
     except OSError as error:
-        error.filename = error.filename or str(path)
+        if error.errno is not None:
+            error.filename = error.filename or str(path)
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)

@@ -42,7 +42,7 @@ def test_output_that_cannot_be_written_is_a_failure():
     assert run_redirected("> /dev/full").returncode != 0
 
 
-@pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_output_is_ignored(redirected):
+@pytest.mark.parametrize(("redirected", "code"), [(">&-", 1), ("2>&-", 0), (">&- 2>&-", 1)])
+def test_only_a_closed_standard_output_is_a_failure(redirected, code):
     done = run_redirected(redirected)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == code and "Traceback" not in done.stderr
