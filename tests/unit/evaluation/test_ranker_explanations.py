@@ -63,7 +63,7 @@ def test_columns_of_a_data_frame_name_the_features():
 
 def test_the_importance_is_the_drop_of_the_score(ranker):
     found = ranker.importance(X, Y, qid=QID, repeats=3)
-    assert found.mean == pytest.approx(evaluate(Y, ranker.predict(X), qid=QID)["ndcg@10"])
+    assert found.mean == pytest.approx(evaluate(Y, ranker.predict(X), qid=QID).per_query["ndcg@10"].mean())
     table = found.frame()
     assert table.columns == ["feature", "drop", "low", "high"]
     assert table["feature"][0] == "f1"
