@@ -78,7 +78,8 @@ def test_a_change_reruns_what_depends_on_it(rerun, change, expected):
     rerun_outputs = reached(rerun.plan())
     assert {rule: places for rule, places in rerun_outputs.items() if rule not in LAST} == expected
     assert rerun_outputs.keys() >= {"report"}
-    assert rerun.run("gradrank", "verify").returncode == 1
+    verified = rerun.run("gradrank", "verify")  # changed code of a page alone is a note
+    assert verified.returncode == (expected != PAGE)
 
 
 def add_comments(path: Path) -> None:
