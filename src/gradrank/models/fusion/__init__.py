@@ -134,7 +134,6 @@ class Fusion(Model[P]):
         params = cast("P | None", validate(cls.Params, stored.params, "params.", faults))
         if params is None:
             raise damaged(path, "; ".join(faults))
-        check_width("fusion.json", len(stored.weights), len(params.models))
         return cls(params, np.array(stored.weights, np.float64))
 
     def check_width(self, features: int) -> None:
