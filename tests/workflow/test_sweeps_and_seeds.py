@@ -103,10 +103,6 @@ def test_diff_names_a_changed_parameter_and_the_method_whose_results_changed(fin
     means = (before["lambdamart"]["map"], after["lambdamart"]["map"])
     assert moved["verdict"] != "unchanged" and (moved["a"], moved["b"]) == pytest.approx(means, abs=6e-5)
 
-    run = json.loads((rerun.root / MINE / "tracked.json").read_text())["mine/lambdamart"]
-    stored = json.loads(rerun.gradrank("diff", run, "results", "--json"))
-    assert {row["verdict"] for row in stored["rows"]} == {"unchanged"}, "MLflow holds what the folder does"
-
     file = rerun.root / "theirs/mine/fold1.run.txt"
     shutil.copy(file, file.with_suffix(".whole"))
     file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
