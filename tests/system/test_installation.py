@@ -94,7 +94,6 @@ def test_the_core_reads_real_data(core, mirror, tmp_path):
         ("arrow", ("inspect", "a.csv")),
         ("arrow", ("inspect", "a.parquet")),
         ("arrow", ("inspect", "a.txt.zst")),
-        ("track", ("diff", "0123456789abcdef0123456789abcdef", "small")),
     ],
 )
 def test_a_missing_extra_is_named(core, artificial, extra, command):
