@@ -72,7 +72,7 @@ versions: run
 	.venv/bin/dvc commit --force dvc.yaml
 
 readme: $(READY)
-	.venv/bin/python -m gradrank.report.readme
+	.venv/bin/python -m gradrank.bench.report.readme
 
 # Make requirements.lock from pyproject.toml in a fresh environment: exact versions, with the hash of each file. All
 # packages are the newest that pyproject.toml allows, except torch, whose CPU build an index may not have.

@@ -1,6 +1,6 @@
 # Plain `snakemake` makes everything that the section `run` of params.yaml names. The rules are in workflow/ of the
 # checkout, or of the installed package.
-from gradrank.config.code_digest import WORKFLOW
+from gradrank.bench.config.code_digest import WORKFLOW
 
 
 include: WORKFLOW / "rules/params.smk"

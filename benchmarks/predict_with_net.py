@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from measured import parser, processor_seconds, record, versions_of
 
-from gradrank.base.results import FoldFolder
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.nets.net import Net
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold

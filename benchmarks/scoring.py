@@ -30,8 +30,8 @@ import numpy as np
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from gradrank.base.results import FoldFolder
 from gradrank.models.lambdamart import LambdaMART
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.nets.net import ROWS, Net
 from gradrank.training.trained_fold import TrainedFold
 

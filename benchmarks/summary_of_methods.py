@@ -24,7 +24,7 @@ CONVENTIONS = ("letor4", "letor4_expected", "standard", "trec", "lightgbm", "ran
 SUMMARY = """
 import gradrank; gradrank.pin()
 from gradrank.base.compiled_cache import use_cache_folder; use_cache_folder()
-import sys; from pathlib import Path; from gradrank.report.tables.summary import summary
+import sys; from pathlib import Path; from gradrank.bench.report.tables.summary import summary
 folder = Path(sys.argv[1])
 summary(folder, [path.parent.name for path in folder.glob("*/per_query.parquet")], "letor4", baseline="method_03")
 """

@@ -1,4 +1,4 @@
-"""Processor seconds of `gradrank.tracking.runs.track`, the import of finished results into MLflow, by methods.
+"""Processor seconds of `gradrank.bench.tracking.runs.track`, the import of finished results into MLflow, by methods.
 
     python benchmarks/track.py [--before OTHER/src]
 
@@ -16,7 +16,7 @@ from summary_of_methods import METHODS, METRICS
 FOLDS, FEATURES, QUERIES, STEPS = 5, 46, 200, 100
 CALL = """
 import gradrank; gradrank.pin()
-import sys, tempfile; from pathlib import Path; from gradrank.tracking.runs import track
+import sys, tempfile; from pathlib import Path; from gradrank.bench.tracking.runs import track
 results, methods = Path(sys.argv[1]), [f"method_{number:02}" for number in range(int(sys.argv[2]))]
 with tempfile.TemporaryDirectory() as folder:
     track(results, {"toy": methods}, {"evaluation": {"convention": "letor4"}}, uri=f"sqlite:///{folder}/mlflow.db")

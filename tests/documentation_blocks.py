@@ -20,7 +20,7 @@ COMMANDS = ["contest", "conventions", "diff", "explain", "folds", "models", "sub
 SETTINGS = ["changes", "contest", "datasets", "factorial", "folds", "gpu", "own-data", "tutorial"]
 # For the blocks of a language on a page: the test that runs those without a comment.
 RUN_BY = {(f"docs/{page}.md", kind): "tests/workflow/test_docs.py" for page in COMMANDS for kind in ("sh", "text")}
-RUN_BY |= {(f"docs/{page}.md", "yaml"): "tests/unit/config/test_params_file.py" for page in SETTINGS}
+RUN_BY |= {(f"docs/{page}.md", "yaml"): "tests/unit/bench/config/test_params_file.py" for page in SETTINGS}
 RUN_BY |= {(page, "python"): "tests/unit/test_public_api.py" for page in ("README.md", "docs/python.md")}
 RUN_BY |= {
     ("docs/changes.md", "python"): "tests/workflow/test_module.py",

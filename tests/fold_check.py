@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from fold_layouts import PARAMS, Case, folds_of, ndcg, train
-from gradrank.base.results import MethodFolder
+from gradrank.bench.folds import job
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.results import MethodFolder
 from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.training import job
 from gradrank.training.fit import resolve
 
 SEED, NAME = 3, "mine"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradrank.base.processor import pin
     from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
+    from gradrank.bench.report.tables.results_table import table
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.evaluation.estimator.ranker import Ranker, load
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from gradrank.evaluation.rankings.evaluation import evaluate
     from gradrank.evaluation.rankings.explanation import explain_convention
     from gradrank.evaluation.rankings.listings import conventions, metrics
-    from gradrank.report.tables.results_table import table
 
 __version__ = "0.2.0"
 
@@ -38,7 +38,7 @@ _MODULES = {
     "model_table": "gradrank.evaluation.literature.model_tables",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",
-    "table": "gradrank.report.tables.results_table",
+    "table": "gradrank.bench.report.tables.results_table",
 }
 __all__ = [
     "DegenerateModelWarning",

@@ -1,3 +1,3 @@
-from gradrank.cli import main
+from gradrank.bench.cli import main
 
 main()

@@ -39,11 +39,11 @@ from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import use_own_models
+from gradrank.bench.folds.job import train
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.training.job import train
 from gradrank.training.model import Model
 from gradrank.training.registry import missing_packages, models
 from gradrank.training.selection import measure
@@ -263,7 +263,7 @@ def project(tmp_path_factory):
 
 @every_model
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
-    """The job raises an error if a model opens one: see gradrank.training.test_part_guard."""
+    """The job raises an error if a model opens one: see gradrank.bench.folds.test_part_guard."""
     monkeypatch.chdir(project)
     data, stored_pairs = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
     for member in cls.members(quick(cls)):

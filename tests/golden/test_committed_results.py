@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.files import read_json, sha256
-from gradrank.base.results import Results
 from gradrank.base.stamps import read_stamp
-from gradrank.config.params import load
-from gradrank.evaluation.literature.published import lookup
+from gradrank.bench.config.params import load
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.results import Results
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(ROOT.glob("results/**/provenance.json"))

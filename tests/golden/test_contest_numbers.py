@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.files import read_json
-from gradrank.config.params import load
-from gradrank.evaluation.literature.published import lookup
-from gradrank.tuning.choices import by_validation
-from gradrank.tuning.folders import Contest
+from gradrank.bench.config.params import load
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.tuning.choices import by_validation
+from gradrank.bench.tuning.folders import Contest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "results/studies/contest"

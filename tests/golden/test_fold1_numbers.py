@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.config.params import load
+from gradrank.bench.config.params import load
+from gradrank.bench.literature.published import by_fold
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.literature.published import by_fold
 from gradrank.evaluation.metrics import compute
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC
 from gradrank.training.registry import get_model

@@ -7,9 +7,8 @@ from scipy.stats import norm
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.base.results import Results
-from gradrank.evaluation.literature.published import lookup
-from gradrank.report.readme import (
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.readme import (
     PICTURE,
     contest_best,
     contest_differences,
@@ -20,6 +19,7 @@ from gradrank.report.readme import (
     results_of,
     with_results,
 )
+from gradrank.bench.results import Results
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.files import read_json
-from gradrank.config.params import load
-from gradrank.evaluation.literature.verdict import CONSISTENT, NOT_REPRODUCED
+from gradrank.bench.config.params import load
+from gradrank.bench.literature.verdict import CONSISTENT, NOT_REPRODUCED
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED
 
 ROOT = Path(__file__).parents[2]

@@ -19,16 +19,16 @@ gradrank.pin()  # before numpy
 import numpy as np
 
 from gradrank.base.files import read_json, write_json
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.folds.job import train
+from gradrank.bench.folds.per_query import read_test_queries
+from gradrank.bench.report.tables.summary import summary
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.evaluation.per_query import read_test_queries
 from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
-from gradrank.report.tables.summary import summary
 from gradrank.training import selection
 from gradrank.training.contract.test_models import QUICK_SCORERS
-from gradrank.training.job import train
 from gradrank.training.registry import models
 
 SEED, QUERIES, DOCUMENTS = 2005, 30, 20

@@ -13,7 +13,7 @@ import yaml
 from campaign import Campaign
 
 from gradrank.base.errors import GradrankError
-from gradrank.config.params import load
+from gradrank.bench.config.params import load
 from gradrank.training.registry import models
 from project import ROOT
 

@@ -22,14 +22,14 @@ import pytest
 from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli import app
+from gradrank.bench.cli import app
+from gradrank.bench.folds.job import train
 from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
 from gradrank.model_formats.lookup import find_format, format_names
 from gradrank.training.contract.test_models import every_model, quick, random_part, with_gaps
 from gradrank.training.contract.test_scoring_forms import near_thresholds
-from gradrank.training.job import train
 from gradrank.training.registry import get_model
 from gradrank.training.scoring_form import NoScoringForm
 from gradrank.training.trained_fold import TrainedFold

@@ -9,9 +9,9 @@ from html import unescape
 import polars as pl
 import pytest
 
-from gradrank.report.document import report as render
-from gradrank.report.plots.two_methods import difference_plot
-from gradrank.report.tables.summary import summary
+from gradrank.bench.report.document import report as render
+from gradrank.bench.report.plots.two_methods import difference_plot
+from gradrank.bench.report.tables.summary import summary
 from made_results import METRICS, make_results, write_values
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from export_table import PAGE, table, table_of_page
-from gradrank.tracking.runs import track
+from gradrank.bench.tracking.runs import track
 from gradrank.training.registry import missing_packages, models
 from made_tracked import FEATURES, PARAMS, all_models, make_results
 

@@ -19,7 +19,7 @@ import pytest
 from chromium import PROGRAM, Chromium
 
 from documentation_blocks import ROOT
-from gradrank.evaluation.per_query import read_compact
+from gradrank.bench.folds.per_query import read_compact
 from gradrank.evaluation.significance.decision import decide_row
 from gradrank.evaluation.statistics import compare_all
 
@@ -106,7 +106,7 @@ def test_every_kind_of_page_is_there(site):
 
 def test_references_name_every_public_function_and_command(site):
     import gradrank
-    from gradrank.cli import app
+    from gradrank.bench.cli import app
 
     api = (site / "reference/api.html").read_text()
     public = [name for name in gradrank.__all__ if not name.startswith("__")]

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.diff.state import MethodResults, State
-from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.summary import summary
+from gradrank.bench.diff.state import MethodResults, State
+from gradrank.bench.folds.costs import Cost
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.summary import summary
 from made_results import make_results, write_values
 
 SIZES = (20, 30, 45)  # test queries of each fold, unequal

@@ -6,23 +6,23 @@ from typing import Any
 
 import yaml
 
-from gradrank.base.results import Results, write_job
-from gradrank.config.code_digest import code_digest
-from gradrank.config.params import RunSettings, load
+from gradrank.bench.config.code_digest import code_digest
+from gradrank.bench.config.params import RunSettings, load
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.folds.job import train
+from gradrank.bench.provenance.code import training_code
+from gradrank.bench.provenance.collect import collect
+from gradrank.bench.provenance.records import write_record
+from gradrank.bench.provenance.settings import dataset_settings, study_settings
+from gradrank.bench.provenance.study_records import study_code, write_study_record
+from gradrank.bench.report.tables.summary import summary
+from gradrank.bench.results import Results, write_job
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.provenance.code import training_code
-from gradrank.provenance.collect import collect
-from gradrank.provenance.records import write_record
-from gradrank.provenance.settings import dataset_settings, study_settings
-from gradrank.provenance.study_records import study_code, write_study_record
-from gradrank.report.tables.summary import summary
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
 from gradrank.studies.pair_targets.experiments import run_job
-from gradrank.training.job import train
 
 DATASET, STUDY = "synthetic_net", "average_precision"
 SEEDS = (5, 6)  # only prank uses the second: single_feature is deterministic

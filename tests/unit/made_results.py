@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.processor import form
-from gradrank.base.results import FoldFolder, MethodFolder
 from gradrank.base.stamps import write_sealed, write_stamp
-from gradrank.training.job import reproducible_files
+from gradrank.bench.folds.job import reproducible_files
+from gradrank.bench.results import MethodFolder
+from gradrank.training.fold_folder import FoldFolder
 
 METRICS = ("ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map", "p@10")
 RECALL = tuple(f"iprec@{tenth / 10}" for tenth in range(11))

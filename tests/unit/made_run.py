@@ -7,20 +7,21 @@ import numpy as np
 import polars as pl
 import yaml
 
-from gradrank.base.results import FoldFolder, Results
-from gradrank.config.code_digest import code_digest
-from gradrank.config.params import RunSettings, check
+from gradrank.bench.config.code_digest import code_digest
+from gradrank.bench.config.params import RunSettings, check
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.folds.import_scores import import_scores
+from gradrank.bench.folds.job import train
+from gradrank.bench.provenance.code import training_code
+from gradrank.bench.provenance.records import write_record
+from gradrank.bench.provenance.settings import dataset_settings
+from gradrank.bench.report.tables.summary import summary
+from gradrank.bench.results import Results
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.evaluation.import_scores import import_scores
-from gradrank.provenance.code import training_code
-from gradrank.provenance.records import write_record
-from gradrank.provenance.settings import dataset_settings
-from gradrank.report.tables.summary import summary
-from gradrank.training.job import train
+from gradrank.training.fold_folder import FoldFolder
 
 DATASET, FOLDS = "mine", 5
 STORED, PAIRED = Path("data/parquet") / DATASET, Path("data/pairs") / DATASET

@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.base.results import Results
-from gradrank.config.params import RunSettings, check
-from gradrank.config.params_file import read
-from gradrank.config.studies import get_study
-from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.common.writing import write_study
+from gradrank.bench.config.params import RunSettings, check
+from gradrank.bench.config.params_file import read
+from gradrank.bench.config.studies import get_study
+from gradrank.bench.results import Results
+from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.writing import write_study
 from made_collection import store
 from made_results import write_spec
 

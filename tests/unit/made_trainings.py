@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from gradrank.base.results import Results, write_job
-from gradrank.config.params import load
-from gradrank.studies.common.study import Inputs
+from gradrank.bench.config.params import load
+from gradrank.bench.folds.job import train
+from gradrank.bench.results import Results, write_job
+from gradrank.bench.studies.study import Inputs
 from gradrank.studies.ranknet2005.experiments import run_job
-from gradrank.training.job import train
 from made_collection import store
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")

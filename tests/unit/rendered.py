@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-from gradrank.report.document import report as render
+from gradrank.bench.report.document import report as render
 
 VOID = {"meta", "link", "input", "br", "wbr"}
 

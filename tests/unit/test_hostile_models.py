@@ -7,9 +7,9 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
+from gradrank.bench.folds.job import train
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.training.job import train
 from gradrank.training.trained_fold import TrainedFold
 
 

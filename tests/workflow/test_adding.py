@@ -29,7 +29,7 @@ DATA_SET = {
 STUDY = {
     "__init__": '''"""Squares of numbers."""
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE, PUBLICATION = "Squares of numbers", "Nobody: Nothing."
 
@@ -49,7 +49,7 @@ def run_job(settings, data, seed):
 ''',
     "page": '''"""The page."""
 
-from gradrank.studies.common.study import PageSection
+from gradrank.bench.studies.study import PageSection
 
 
 def build(inputs):

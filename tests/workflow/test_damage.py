@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from gradrank.base.files import host_name, read_json, sha256
-from gradrank.config.params import load
-from gradrank.workflow_support.plan import Plan, as_json
+from gradrank.bench.config.params import load
+from gradrank.bench.workflow_support.plan import Plan, as_json
 from project import MINE, NET, STUDY
 
 DATA = "data/parquet/synthetic_net"

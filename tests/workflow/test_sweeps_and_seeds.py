@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from gradrank.base.files import read_json
-from gradrank.config.params import load
-from gradrank.workflow_support.plan import Plan
+from gradrank.bench.config.params import load
+from gradrank.bench.workflow_support.plan import Plan
 from made_tracked import all_models
 from project import MINE, SMALL_RUN, trained
 

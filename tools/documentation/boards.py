@@ -13,23 +13,23 @@ from typing import Any, NamedTuple
 
 from gradrank.base.files import read_json
 from gradrank.base.numbers import is_missing
-from gradrank.base.results import Results
 from gradrank.base.stamps import read_stamp
+from gradrank.bench.folds.per_query import QueryValues, compact_conventions, read_compact
+from gradrank.bench.folds.primary import baseline_of, primary_convention
+from gradrank.bench.provenance.submissions import QUERIES, STAMP
+from gradrank.bench.report.committed_results import committed_values, mean_rows
+from gradrank.bench.report.plots.two_methods import paired_tests
+from gradrank.bench.report.readme import JUDGED, contest_best, contest_differences
+from gradrank.bench.report.standings import families
+from gradrank.bench.report.tables.baseline import MARKS, baseline_rows
+from gradrank.bench.report.tables.bold import in_bold
+from gradrank.bench.report.tables.dataset_values import DatasetValues, headline_metric
+from gradrank.bench.report.tables.numbers import descending
+from gradrank.bench.report.tables.table import Row
+from gradrank.bench.results import Results
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.model_families import OTHERS, year
-from gradrank.evaluation.per_query import QueryValues, compact_conventions, read_compact
-from gradrank.evaluation.primary import baseline_of, primary_convention
 from gradrank.evaluation.significance.decision import decide_row
-from gradrank.provenance.submissions import QUERIES, STAMP
-from gradrank.report.committed_results import committed_values, mean_rows
-from gradrank.report.plots.two_methods import paired_tests
-from gradrank.report.readme import JUDGED, contest_best, contest_differences
-from gradrank.report.standings import families
-from gradrank.report.tables.baseline import MARKS, baseline_rows
-from gradrank.report.tables.bold import in_bold
-from gradrank.report.tables.dataset_values import DatasetValues, headline_metric
-from gradrank.report.tables.numbers import descending
-from gradrank.report.tables.table import Row
 from gradrank.training.registry import models
 
 SIGNS = {"better": 1, "worse": -1, "no evidence": 0}

@@ -22,7 +22,7 @@ from generated_pages import NOTEBOOKS, GeneratedPage, generated_pages
 from page_links import ROOT, PageLinks, source_page
 
 PAGES = ROOT / "build/docs"
-TABLES = ROOT / "src/gradrank/report/pages/tables.js"
+TABLES = ROOT / "src/gradrank/bench/report/pages/tables.js"
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE | re.DOTALL)
 
 

@@ -85,7 +85,7 @@ def api_page() -> str:
 
 def commands_page() -> str:
     """Return the page of all commands with their arguments and options, as Typer documents them."""
-    command = [sys.executable, "-m", "typer", "gradrank.cli", "utils", "docs", "--name", "gradrank"]
+    command = [sys.executable, "-m", "typer", "gradrank.bench.cli", "utils", "docs", "--name", "gradrank"]
     text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     text = re.sub(r"\*\*Commands\*\*:.*?(?=^## )", "", text, count=1, flags=re.MULTILINE | re.DOTALL)
     return text.replace("# `gradrank`", "# Commands", 1)

@@ -10,10 +10,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from boards import Board
 from gradrank.base.numbers import number
 from gradrank.base.text_tables import Grid, markdown_table
+from gradrank.bench.report.tables.bold import BOLD
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.significance.decision import RULE
-from gradrank.report.tables.bold import BOLD
 
 HERE = Path(__file__).parent
 ORIGIN = (("parameters", "parameters"), ("source", "source"), ("bibtex", "BibTeX"), ("reproduce", "command"))

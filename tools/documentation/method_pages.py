@@ -11,7 +11,7 @@ import yaml
 import gradrank
 from boards import Board, Submission
 from gradrank.base.text_tables import Grid, markdown_table
-from gradrank.config.code_digest import PACKAGE
+from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.evaluation.literature.references import named
 from gradrank.training.model import Model
 from gradrank.training.registry import models

@@ -1,5 +1,5 @@
 # Check params.yaml, and define the names that all rules use. `settings` are the checked values of params.yaml. `plan` and
-# `contest` (gradrank.workflow_support) compute the inputs of rules and the options of commands.
+# `contest` (gradrank.bench.workflow_support) compute the inputs of rules and the options of commands.
 import os
 import shlex
 import sys
@@ -8,13 +8,13 @@ from pathlib import Path
 from gradrank import __version__
 from gradrank.base.errors import exit_with_message
 from gradrank.base.extensions import use_own_models
-from gradrank.config.code_digest import code_digest
-from gradrank.config.params import check
+from gradrank.bench.config.code_digest import code_digest
+from gradrank.bench.config.params import check
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.provenance.code import report_code
-from gradrank.workflow_support.contest import ContestPlan, with_frozen_datasets
-from gradrank.workflow_support.missing_values import check_stored_data, complete_for_option
-from gradrank.workflow_support.plan import FOLD, METHOD, Plan
+from gradrank.bench.provenance.code import report_code
+from gradrank.bench.workflow_support.contest import ContestPlan, with_frozen_datasets
+from gradrank.bench.workflow_support.missing_values import check_stored_data, complete_for_option
+from gradrank.bench.workflow_support.plan import FOLD, METHOD, Plan
 
 # Jobs use the commands of the environment that runs Snakemake, even if it is not activated. The first command is
 # Snakemake's default prefix, which this prefix replaces: without it, a failed command before a pipe goes unnoticed.

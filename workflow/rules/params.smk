@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gradrank.base.errors import exit_with_message
-from gradrank.config.params_file import read
+from gradrank.bench.config.params_file import read
 
 if Path("params.yaml").is_file():
     with exit_with_message():

@@ -1,1 +1,1 @@
-"""Modules that all other packages use: errors, files, the layout of results/, checksum files, and compiled code."""
+"""Modules that all other packages use: errors, files, checksum files, and compiled code."""

@@ -1,14 +1,10 @@
-"""Commands that show data, models and results: inspect, models, datasets, diff, verify and cite."""
+"""Commands that show data and models: inspect, models and datasets."""
 
-import re
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.results import Results
 from gradrank.cli.options import (
     INSPECT,
     Docid,
@@ -21,15 +17,12 @@ from gradrank.cli.options import (
     Ignore,
     Keep,
     Label,
-    ParamsFile,
     Query,
-    ResultsFolder,
     Validation,
     Weight,
     declared_columns,
     example,
     fold_options,
-    run_settings,
 )
 
 commands = typer.Typer()
@@ -83,171 +76,9 @@ def models(
     list_models(name)
 
 
-@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank schema"))
-def schema() -> None:
-    """Print the JSON Schema of params.yaml, with which editors complete keys and mark faults.
-
-    The schema has the parameters of all models, including those of your files in models/.
-    """
-    import json
-
-    from gradrank.config.params_schema import params_schema
-
-    typer.echo(json.dumps(params_schema(), indent=1, ensure_ascii=False))
-
-
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank datasets"))
 def datasets() -> None:
     """List the data sets of the catalogue: size, licence, and how to get each."""
     from gradrank.cli.listings import list_datasets
 
     list_datasets()
-
-
-@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank diff HEAD results --markdown"))
-def diff(
-    a: Annotated[
-        str,
-        typer.Argument(
-            help="State before: a results folder, git revision or DVC experiment. They are tried in this order."
-        ),
-    ],
-    b: Annotated[str, typer.Argument(help="State after, in the same forms. `results` is the folder of the last run.")],
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write this HTML file, with plots.")] = None,
-    fail_on_regression: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METRIC:DELTA",
-            help="Example: ndcg@10:0.005. Exit with code 3 if the mean of any method that both states have fell by "
-            "more than DELTA on any data set, significant or not. Exit with code 1 if this cannot be determined.",
-        ),
-    ] = None,
-) -> None:
-    """Compare two states of the results: what changed, and which differences are significant.
-
-    Differences are tested with paired tests over the same queries.
-    """
-    from gradrank.diff import output
-
-    output.run(a, b, markdown, as_json, html, fail_on_regression)
-
-
-@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank verify --repair"))
-def verify(
-    results: ResultsFolder = Path("results"),
-    data: Annotated[Path, typer.Option(help="Folder with raw/, parquet/ and pairs/.")] = Path("data"),
-    params: ParamsFile = Path("params.yaml"),
-    repair: Annotated[
-        bool,
-        typer.Option(
-            "--repair",
-            help="List files of gradrank that do not match their stamp, and partial files of killed jobs. Ask, then "
-            "remove them.",
-        ),
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --repair: remove the listed files without asking.")] = False,
-    recheck: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Train N sampled folds again of each method whose code changed, and compute N samples per study. "
-            "Confirm what is equal in the records.",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the sample. By default, the seed of params.yaml.")] = None,
-    dataset: Annotated[
-        list[str] | None, typer.Option(help="Data set to which the sample is restricted. Repeat it for several.")
-    ] = None,
-    cores: Annotated[int, typer.Option(min=1, help="Number of cores that the sample uses.")] = 1,
-) -> None:
-    """Check that data and results belong to this checkout: files, parameters, code and versions. Check submissions.
-
-    The exit code is 1 if anything differs.
-    """
-    from gradrank.provenance.submissions import SUBMISSIONS, check_submissions
-    from gradrank.provenance.verify import verify as run
-
-    if repair:
-        _repair(results, data, yes)
-        return
-    if yes:
-        raise GradrankError("--yes answers the question of --repair. Fix: gradrank verify --repair --yes")
-    if recheck is not None:
-        _recheck(params, results, recheck, seed, dataset or [], cores)
-        return
-    checks = [*run(run_settings(params), results, data), *check_submissions(SUBMISSIONS, results, data / "parquet")]
-    for check in checks:
-        typer.echo(f"{STATES[check.ok]:8} {_printable(check.text)}")
-    failed = [check for check in checks if check.ok is False]
-    if failed:
-        typer.echo("\nFix:")
-        for fix in dict.fromkeys(check.fix for check in failed):
-            typer.echo(f"  {_printable(fix)}")
-        raise typer.Exit(1)
-
-
-def _recheck(params: Path, results: Path, count: int, seed: int | None, only: list[str], cores: int) -> None:
-    from gradrank.workflow_support.recheck import Recheck
-
-    settings = run_settings(params)
-    check = Recheck(settings, Results(results), params, count, settings.seed if seed is None else seed, only)
-    for line in check.plan_lines():
-        typer.echo(line)
-    check.run(cores)
-    outcomes = [*check.outcomes()]
-    for outcome in outcomes:
-        typer.echo(f"{STATES[outcome.ok]:8} {outcome.text}")
-    raise typer.Exit(int(any(outcome.ok is False for outcome in outcomes)))
-
-
-def _repair(results: Path, data: Path, yes: bool) -> None:
-    """List what `gradrank verify --repair` removes, and remove it if the user agrees. `yes`: do not ask."""
-    from gradrank.provenance.audit import audit, stamps
-    from gradrank.provenance.repair import carry_out, plan_repair
-
-    can_ask = sys.stdin is not None and sys.stdin.isatty()
-    plan = plan_repair((mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)), results, data)
-    for state, paths in (("left", plan.kept | plan.waiting), ("remove", plan.removed)):
-        for path, reason in paths.items():
-            typer.echo(f"{state:8} {_printable(f'{path}: {reason}')}")
-    if not plan.removed:
-        typer.echo("Nothing to remove.")
-    elif yes or (can_ask and typer.confirm(f"Remove these {len(plan.removed)} files and folders?")):
-        for path in carry_out(plan):
-            typer.echo(f"removed {_printable(str(path))}")
-        typer.echo("Next: run Snakemake again. It makes the removed files again.")
-    elif can_ask:
-        raise GradrankError("nothing was removed")
-    else:
-        raise GradrankError(
-            "nothing was removed, because there is no terminal to ask. Fix: read the list, then run "
-            "`gradrank verify --repair --yes`"
-        )
-    if plan.kept:
-        raise typer.Exit(1)
-
-
-def _printable(text: str) -> str:
-    """Return a text with escape sequences for characters of file names that a terminal interprets or cannot show."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", lambda match: ascii(match[0])[1:-1], text)
-
-
-@commands.command(rich_help_panel=INSPECT, epilog=example("gradrank cite lambdamart ranksvm --data mq2007"))
-def cite(
-    methods: Annotated[
-        list[str] | None, typer.Argument(metavar="[METHOD]...", help="Names that `gradrank models` lists.")
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")] = None,
-    params: ParamsFile = Path("params.yaml"),
-) -> None:
-    """Print the BibTeX entries of methods and data sets.
-
-    Without arguments, print the entries of everything that `run` in params.yaml names.
-    """
-    from gradrank.cli.listings import cite as run
-
-    for text in run(methods or [], data.split(",") if data else [], params):
-        typer.echo(text)

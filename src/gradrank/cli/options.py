@@ -7,28 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import Results
 from gradrank.evaluation.conventions import CONVENTIONS, resolve
 
 if TYPE_CHECKING:
-    from gradrank.config.params import RunSettings
     from gradrank.data.layout import FoldOptions
     from gradrank.data.tables.roles import Columns
 
-USE, INSPECT, STAGES, CONTEST = "Use", "Inspect", "Stages of the workflow", "Stages of a contest"
-REPORT = Results().report_path
 
-Seed = Annotated[int, typer.Option(help="Seed of the run. Each job derives its own seed from it.")]
+USE, INSPECT, STAGES, CONTEST = "Use", "Inspect", "Stages of the workflow", "Stages of a contest"
 Data = Annotated[Path, typer.Option(help="Stored collection, such as data/parquet/mq2007.")]
-Model = Annotated[str, typer.Option(help="Name of a model; `gradrank models` lists them.")]
-Fold = Annotated[int, typer.Option(min=1, help="Number of the fold.")]
-Pairs = Annotated[
-    Path | None, typer.Option(help="Folder of the stored pairs. By default, pairs are enumerated from the grades.")
-]
-Members = Annotated[
-    Path | None, typer.Option(help="Folder results/<dataset>, for a model that combines the scores of other models.")
-]
-Code = Annotated[str | None, typer.Option(help="Digest of the code. By default, it is computed.")]
 
 
 def _check_convention(name: str) -> str:
@@ -39,28 +26,13 @@ def _check_convention(name: str) -> str:
 Convention = Annotated[
     str, typer.Option(callback=_check_convention, help=f"Metric convention: {', '.join(CONVENTIONS)}.")
 ]
-ResultsFolder = Annotated[Path, typer.Option(help="Results root, with one folder per data set.")]
-ParamsFile = Annotated[Path, typer.Option(help="File with the parameters of the run.")]
-Settings = Annotated[
-    str | None, typer.Option(help="Settings as a JSON object, or @FILE. By default, those of params.yaml.")
-]
 ScoresForm = Literal["letor", "trec"]
 PairedTest = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
-Ties = Literal["omit", "half"]
-Missing = Literal["least", "mean", "zero", "keep"]
-
 # Names of columns in a table (Parquet, CSV or TSV). Text formats have fixed columns, so these options do not apply.
 # Without a header, the name of a column is its number.
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
-Normalise = Annotated[
-    Literal["query", "global", "none"],
-    typer.Option(
-        help="Normalisation of the features. query: to [0, 1] within each query, as in LETOR. global: by mean and "
-        "deviation of the training part of each fold."
-    ),
-]
 Weight = Annotated[str | None, typer.Option(help="Column of weights, if the input is a table. Training uses them.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to leave out. Repeat it for several.")]
 Keep = Annotated[
@@ -134,13 +106,3 @@ def example(command: str) -> str:
 def use_one_thread() -> None:
     """Limit Polars to one thread, unless the environment sets the number. `snakemake --cores` runs jobs in parallel."""
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-
-
-def run_settings(path: Path = Path("params.yaml"), study: str = "") -> "RunSettings":
-    """Return the checked settings of params.yaml. Raises GradrankError if `study` is given and not in params.yaml."""
-    from gradrank.config.params import load
-
-    settings = load(path)
-    if study and study not in settings.studies:
-        raise GradrankError(f"{path}: no `studies.{study}`. Fix: add it, or give --settings")
-    return settings

@@ -1,7 +1,6 @@
-"""Commands that use data and models: init, evaluate, compare, predict, export, importance, explain."""
+"""Commands that use data and models: evaluate, compare, predict, importance and explain."""
 
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,6 @@ from gradrank.base.files import atomic
 from gradrank.cli.options import (
     USE,
     Convention,
-    Data,
     Docid,
     Ignore,
     Label,
@@ -26,43 +24,9 @@ from gradrank.cli.options import (
 if TYPE_CHECKING:
     import polars as pl
 
+
 commands = typer.Typer()
 TrainedModel = Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/lambdamart/fold1.")]
-
-
-@commands.command(rich_help_panel=USE, epilog=example("gradrank init my_study --data /path/to/data"))
-def init(
-    folder: Annotated[Path, typer.Argument(help="Folder to write. It is made if it does not exist.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own data: a folder in LETOR's layout, or one file. By default, the shipped data sets are used."
-        ),
-    ] = None,
-    git: Annotated[
-        bool,
-        typer.Option("--git", help="Create a git repository if the folder is in none, and commit the written files."),
-    ] = False,
-    dvc: Annotated[
-        bool, typer.Option("--dvc", help="Create a DVC repository for `dvc exp run` if the folder is in none.")
-    ] = False,
-) -> None:
-    """Write params.yaml, Snakefile, dvc.yaml and profiles into a folder.
-
-    Afterwards, `snakemake` runs the benchmark in that folder. Existing files are never overwritten. In the folder of an
-    existing project, --git and --dvc add what is missing.
-    """
-    from gradrank.config.project_folder import init as run
-    from gradrank.config.project_folder import missing_tools, next_command
-    from gradrank.config.version_control import check, set_up
-
-    check(folder, git, dvc)
-    files = run(folder, data, complete=git or dvc)
-    for line in (*files, *set_up(folder, files, git, dvc), "", *missing_tools()):
-        typer.echo(line)
-    typer.echo(f"Next: {next_command(folder, dvc)}")
-    if not dvc:
-        typer.echo(f"To compare versions with DVC: gradrank init --git --dvc {shlex.quote(str(folder))}")
 
 
 @commands.command(
@@ -204,24 +168,6 @@ def predict(
 
     columns = Columns(query, docid=docid, ignore=tuple(ignore or ()))
     run(model, input, out, form, columns if columns.named() else None)
-
-
-@commands.command(
-    rich_help_panel=USE,
-    epilog=example("gradrank export results/mq2007/lambdamart --data data/parquet/mq2007 --out rankings"),
-)
-def export(
-    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<model>, with fold1, fold2, ...")],
-    data: Data,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")
-    ],
-) -> None:
-    """Write a model's test rankings for other evaluation programs: TREC run and qrels, and LETOR scores."""
-    from gradrank.evaluation.export import export_model
-
-    for path in export_model(folder, data, out):
-        typer.echo(path)
 
 
 @commands.command(

@@ -1,1 +1,1 @@
-"""Evaluation of scores: conventions, metrics, values per query, statistics and published numbers."""
+"""Evaluation of scores: conventions, metrics, statistics, explanations and the estimator."""

@@ -7,37 +7,11 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.base.own_folders import CONTENTS, check_own_folder, write_contents
-from gradrank.base.results import MethodFolder
 from gradrank.data.order import order
-from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.document_ids import document_ids
-from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.score_files import read_scores
+from gradrank.evaluation.judgements import Judgements
 
 KINDS = ("run", "qrels", "scores")
-
-
-def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:
-    """Write the test rankings of a trained model to `out`/fold<k>.{run,qrels,scores}.txt, and return the paths.
-
-    folder: the method's folder, which contains fold1, fold2 and so on. data: the stored collection. Raises
-    GradrankError for missing or malformed scores, for ids that TREC files do not allow, and if `out` contains other
-    files.
-    """
-    method, stored, out = MethodFolder(Path(folder)), StoredCollection.open(data), Path(out)
-    check_own_folder(out / CONTENTS, [method.folder, stored.path])
-    names = [f"fold{number}.{kind}.txt" for number in range(1, len(stored.folds) + 1) for kind in KINDS]
-    write_contents(out, names)  # before the files, so that they are known as ours if the process is killed
-    written = []
-    for number, parts in enumerate(stored.folds, start=1):
-        judgements = read_judgements(stored, parts["test"])
-        scores = read_scores(method.fold(number).scores_path, judgements)
-        run, qrels, score_file = (out / f"fold{number}.{kind}.txt" for kind in KINDS)
-        export_trec(scores, judgements, run, qrels, tag=method.name)
-        export_scores(scores, score_file)
-        written += [run, qrels, score_file]
-    return written
 
 
 def export_scores(scores: np.ndarray, path: Path | str) -> None:

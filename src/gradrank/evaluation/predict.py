@@ -20,7 +20,7 @@ from gradrank.training.trained_fold import TrainedFold
 def _load_pyfunc(path: str) -> TrainedFold:
     """Load a fold for `mlflow.pyfunc.load_model`.
 
-    `gradrank.tracking.logged_models` records this module as the loader.
+    `gradrank.bench.tracking.logged_models` records this module as the loader.
     """
     return TrainedFold.load(path)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
 from gradrank.data.compressed import blocks, plain_name
 from gradrank.data.exact_numbers import merged_row, merged_text
 from gradrank.data.ids import query_id_error, text_ids
@@ -27,6 +26,7 @@ from gradrank.data.tables.column_names import (
 from gradrank.data.tables.separated import SEPARATORS
 from gradrank.data.tables.table import RawTable, floats, raw_table
 from gradrank.evaluation.judgements import Judgements
+from gradrank.training.fold_folder import FoldFolder
 
 HEADER_HINT = " (the first row must have the names of the columns)"
 SPLIT, RANKED = "split", "ranked"  # columns of gradrank's own scores

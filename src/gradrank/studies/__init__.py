@@ -1,1 +1,1 @@
-"""Studies: one folder per publication or question that is recreated (see gradrank.config.studies)."""
+"""Studies: one folder per publication or question that is recreated (see gradrank.bench.config.studies)."""

@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field
 from gradrank.base.conventions import LETOR4
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
-from gradrank.base.results import MODEL, SPEC, FoldFolder
 from gradrank.base.stamps import CHECKSUM, MARKER, write_stamp
 from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
+from gradrank.training.fold_folder import MODEL, SPEC, FoldFolder
 from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
 from gradrank.training.model_files import RESTORE, Content, checked, damaged

@@ -4,10 +4,10 @@ import pytest
 
 from gradrank.base import extras
 from gradrank.base.errors import GradrankError
+from gradrank.bench.tracking.store import open_store
 from gradrank.data.compressed import blocks
 from gradrank.data.tables.parquet import read_parquet
 from gradrank.data.tables.separated import read_separated
-from gradrank.tracking.store import open_store
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.evaluation.rankings.letor_report import letor_report
 
 

@@ -6,14 +6,14 @@ import pytest
 from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli import app
+from gradrank.bench.cli import app
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.folds.job import train
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.evaluate import evaluate_folds
 from gradrank.evaluation.explanations.importance import importance
 from gradrank.evaluation.explanations.pairs import explain_pair
-from gradrank.training.job import train
 from gradrank.training.trained_fold import TrainedFold
 
 NAMES = ["bm25", "links", "age"]

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.model_formats.formats.linear import LinearReader
 from gradrank.models.single_feature import SingleFeature
 

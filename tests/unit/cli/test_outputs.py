@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.cli.outputs import FILE, FOLDER
 from made_project import DATASET, make_project
 

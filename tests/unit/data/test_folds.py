@@ -5,6 +5,8 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.folds.import_scores import import_scores
+from gradrank.bench.tuning.trials import Plan, tune
 from gradrank.data.folds.held_out import HELD_OUT, draw_held_out
 from gradrank.data.inspect import inspect
 from gradrank.data.layout import FoldOptions
@@ -12,8 +14,6 @@ from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 from gradrank.evaluation.estimator.inputs import held_out_queries
-from gradrank.evaluation.import_scores import import_scores
-from gradrank.tuning.trials import Plan, tune
 
 
 def text(ids) -> str:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gradrank import Ranker
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.data.merged_values import merges
 from gradrank.data.suspicious_features import feature_warnings, order_counts
 from gradrank.data.tables.column_names import may_be_outcome

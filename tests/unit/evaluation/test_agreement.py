@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 from typer.testing import CliRunner
 
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.evaluation.agreement import agreement, kendall_tau, spearman_rho
 
 OFFSETS = np.array([0, 6, 30, 31, 31, 40])

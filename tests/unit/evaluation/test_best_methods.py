@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import studentized_range
 
-from gradrank.evaluation.per_query import read_compact
+from gradrank.bench.folds.per_query import read_compact
 from gradrank.evaluation.significance.best_methods import DRAWS, best_methods, candidates, covariance_of_errors
 from gradrank.evaluation.statistics import LEVEL, paired_t
 

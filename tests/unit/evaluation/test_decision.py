@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.contents import ReportedDataset
+from gradrank.bench.report.plots.heat_map import matrices
+from gradrank.bench.studies.paired_tests import Question, describe_significant, paired_tests
 from gradrank.evaluation.significance.decision import decide, decide_row
 from gradrank.evaluation.statistics import paired_test
-from gradrank.report.contents import ReportedDataset
-from gradrank.report.plots.heat_map import matrices
-from gradrank.studies.common.paired_tests import Question, describe_significant, paired_tests
 
 OPPOSITE = {"better": "worse", "worse": "better", "no evidence": "no evidence"}
 

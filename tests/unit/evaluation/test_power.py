@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from gradrank.evaluation.per_query import read_compact
+from gradrank.bench.folds.per_query import read_compact
 from gradrank.evaluation.significance.power import POWER, detectable_difference
 
 ROOT = Path(__file__).parents[3]

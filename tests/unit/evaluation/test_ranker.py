@@ -12,13 +12,13 @@ from sklearn.exceptions import NotFittedError
 import gradrank
 from gradrank import Ranker
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
+from gradrank.bench.folds.job import train
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import CONVENTIONS
 from gradrank.evaluation.predict import predict
-from gradrank.training.job import train
+from gradrank.training.fold_folder import FoldFolder
 
 FAST = {
     "lambdamart": {"rounds": 20, "min_data_in_leaf": 5},

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli.listings import cite
+from gradrank.bench.cli.citations import cite
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.evaluation.literature.references import missing, named, references
 from gradrank.training.registry import models

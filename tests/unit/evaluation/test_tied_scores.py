@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import gradrank
 from gradrank import Ranker, TiedScoresWarning, compare, evaluate, explain_convention
-from gradrank.cli import app
+from gradrank.bench.cli import app
 from gradrank.evaluation.conventions import PROGRAMS
 from gradrank.evaluation.metrics import METRICS, find
 from registered_metrics import metric_names

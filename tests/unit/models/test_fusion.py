@@ -14,15 +14,15 @@ from scipy.stats import rankdata, zscore
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import read_sealed, write_sealed, write_stamp
+from gradrank.bench.folds.job import reproducible_files, train
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.models.fusion import comparable_scores as fusing
 from gradrank.models.fusion.comparable_scores import borda, reciprocal_rank, z_score
 from gradrank.models.fusion.stacking import cross_validated_scores, learned_weights
-from gradrank.training.job import reproducible_files, train
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.registry import get_model
 from gradrank.training.selection import measure
 from gradrank.training.trained_fold import TrainedFold

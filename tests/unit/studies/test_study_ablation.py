@@ -8,8 +8,14 @@ import pytest
 import yaml
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import Results, write_job
-from gradrank.config.params import check
+from gradrank.bench.config.params import check
+from gradrank.bench.folds.job import train
+from gradrank.bench.provenance.study_records import study_code
+from gradrank.bench.results import Results, write_job
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.training import values_of
+from gradrank.bench.studies.writing import write_study
+from gradrank.bench.workflow_support.plan import Plan
 from gradrank.data.feature_columns import feature_columns
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
@@ -17,14 +23,8 @@ from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute
-from gradrank.provenance.study_records import study_code
 from gradrank.studies.ablation.experiments import METRICS, run_job
 from gradrank.studies.ablation.page import VERDICTS, build
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.training import values_of
-from gradrank.studies.common.writing import write_study
-from gradrank.training.job import train
-from gradrank.workflow_support.plan import Plan
 
 SHIPPED = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text())
 NAMES = ("a1", "a2", "b1", "b2", "b3")

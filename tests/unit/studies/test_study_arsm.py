@@ -10,12 +10,14 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from gradrank.base.results import read_job, write_job
-from gradrank.cli import app
+from gradrank.bench.cli import app
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.verdict import seed_reach
+from gradrank.bench.results import read_job, write_job
+from gradrank.bench.studies.paired_tests import Question
+from gradrank.bench.studies.training import fold_result
 from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.literature.verdict import seed_reach
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.ranking import Ranking
 from gradrank.studies.arsm import Settings, training_jobs
 from gradrank.studies.arsm.experiments import ABOUT, METRICS, convention_of, run_job
@@ -26,8 +28,6 @@ from gradrank.studies.arsm.update_sign import LEVELS as FEW
 from gradrank.studies.arsm.update_sign import exact_gradient, rows
 from gradrank.studies.arsm.update_sign import expected_loss as enumerated_loss
 from gradrank.studies.arsm.variance import GRADES, LEVELS
-from gradrank.studies.common.paired_tests import Question
-from gradrank.studies.common.training import fold_result
 from made_collection import store
 from made_study import PARAMS, PARTS, QUERIES, make_study, written
 
@@ -79,7 +79,7 @@ def made_job(inputs, settings):
 
 def published(source, dataset, split="test"):
     """Return the rows of letor_results.csv whose source begins with `source`."""
-    text = files("gradrank.evaluation").joinpath("literature/letor_results.csv").read_text()
+    text = files("gradrank.bench").joinpath("literature/letor_results.csv").read_text()
     return [
         row
         for row in csv.DictReader(text.splitlines())

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
+from gradrank.bench.folds.per_query import QueryValues
 from gradrank.evaluation.metrics import average_precision as average_precision_of
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.studies.average_precision.accuracy import accuracy
 from gradrank.studies.average_precision.page import CONVENTION
 from gradrank.studies.average_precision.relevant import Sizes, query_sizes

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import StudyFolder, write_job
-from gradrank.config.params import check
+from gradrank.bench.config.params import check
+from gradrank.bench.results import StudyFolder, write_job
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
+from gradrank.bench.tuning.fold_training import FoldTraining, selected_step
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
@@ -17,12 +20,9 @@ from gradrank.evaluation.metrics import compute
 from gradrank.models.fusion.comparable_scores import z_score
 from gradrank.studies.best_ranking.experiments import run_job
 from gradrank.studies.best_ranking.fusions import BEST, RECIPES, rank
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
 from gradrank.training.history import History
 from gradrank.training.registry import models
 from gradrank.training.seeds import job_seed
-from gradrank.tuning.fold_training import FoldTraining, selected_step
 from made_project import SETTINGS
 from recomputed import assert_recomputed
 

@@ -7,18 +7,18 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
+from gradrank.bench.tuning.choices import write_choices
+from gradrank.bench.tuning.divisions import evaluate_divisions
+from gradrank.bench.tuning.folders import Contest
+from gradrank.bench.tuning.members import member_choices, tuner_choices
+from gradrank.bench.tuning.refits import Refits, refit, train_members
+from gradrank.bench.tuning.trials import Plan, tune
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
 from gradrank.studies.contest.page import build
 from gradrank.studies.contest.results import HEADLINE, read_entries
-from gradrank.tuning.choices import write_choices
-from gradrank.tuning.divisions import evaluate_divisions
-from gradrank.tuning.folders import Contest
-from gradrank.tuning.members import member_choices, tuner_choices
-from gradrank.tuning.refits import Refits, refit, train_members
-from gradrank.tuning.trials import Plan, tune
 from recomputed import assert_recomputed, checked
 
 METHODS = {"ranknet_linear": 2, "regression": 3, "single_feature": 1, "fusion": 2}  # numbers of tuners

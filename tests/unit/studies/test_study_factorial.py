@@ -8,23 +8,23 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.config.params import check
+from gradrank.bench.config.params import check
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
+from gradrank.bench.tuning.choice_values import evaluate_choices
+from gradrank.bench.tuning.choices import write_choices
+from gradrank.bench.tuning.folders import Contest
+from gradrank.bench.tuning.members import tuner_choices
+from gradrank.bench.tuning.refits import Refits
+from gradrank.bench.tuning.trials import Plan, tune
+from gradrank.bench.tuning.variants import add_variant
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
 from gradrank.studies.factorial import Settings, cell
 from gradrank.studies.factorial.page import build
 from gradrank.training.model import registered
 from gradrank.training.registry import models
-from gradrank.tuning.choice_values import evaluate_choices
-from gradrank.tuning.choices import write_choices
-from gradrank.tuning.folders import Contest
-from gradrank.tuning.members import tuner_choices
-from gradrank.tuning.refits import Refits
-from gradrank.tuning.spaces import space_of
-from gradrank.tuning.trials import Plan, tune
-from gradrank.tuning.variants import add_variant
+from gradrank.training.spaces import space_of
 from made_project import SETTINGS
 from recomputed import assert_recomputed
 

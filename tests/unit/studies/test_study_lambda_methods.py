@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.base.results import write_job
+from gradrank.bench.results import write_job
 from gradrank.data.collection import Collection
 from gradrank.models.lambdamart import LambdaMART
 from gradrank.studies.lambda_methods import jobs

@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import StudyFolder, write_job
-from gradrank.config.params import check
+from gradrank.bench.config.params import check
+from gradrank.bench.results import StudyFolder, write_job
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
+from gradrank.bench.tuning.fold_training import FoldTraining
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.metrics import compute
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
 from gradrank.studies.learning_curves.curves import comparisons, curves_of, difference, winners
 from gradrank.studies.learning_curves.experiments import METRIC, UNIT, reduced, run_job, with_steps
 from gradrank.studies.learning_curves.page import build
 from gradrank.training.registry import models
-from gradrank.tuning.fold_training import FoldTraining
 from made_project import SETTINGS
 from recomputed import assert_recomputed
 

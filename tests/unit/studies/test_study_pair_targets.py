@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gradrank.base.results import Results, write_job
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.writing import write_study
+from gradrank.bench.results import Results, write_job
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.writing import write_study
 from gradrank.studies.pair_targets import jobs
 from gradrank.studies.pair_targets.claims import claims_on_tables, claims_on_targets, fixed_points
 from gradrank.studies.pair_targets.experiments import (

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from gradrank.base.results import read_job, write_job
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.results import read_job, write_job
+from gradrank.bench.studies.study import Inputs, Table
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.statistics import wilcoxon
-from gradrank.studies.common.study import Inputs, Table
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES
 from gradrank.studies.ranknet2005.boosted import METHODS as BOOSTED
 from gradrank.studies.ranknet2005.draws import over_draws

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.base.results import write_job
+from gradrank.bench.results import write_job
 from gradrank.models.ranknet_report.pair_net import Examples, PairNet
 from gradrank.studies.term_report.claims import LOW, MEASURED, WITH_L2
 from gradrank.studies.term_report.experiments import METRICS, PARAMS, PENALTIES, form_name, run_job

@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 import gradrank
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
-from gradrank.config.params import check
+from gradrank.bench.config.params import check
+from gradrank.bench.folds.job import train
+from gradrank.bench.provenance.settings import dataset_settings, short_digest
 from gradrank.data.parse import parse
-from gradrank.provenance.settings import dataset_settings, short_digest
-from gradrank.training.job import train
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.trained_fold import TrainedFold
 
 SHIPPED = yaml.safe_load((Path(__file__).parents[3] / "params.yaml").read_text())

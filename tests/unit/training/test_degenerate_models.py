@@ -8,14 +8,14 @@ import pytest
 import gradrank
 from gradrank import DegenerateModelWarning, Ranker
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
+from gradrank.bench.folds.evaluate import evaluate_folds
+from gradrank.bench.folds.job import train
+from gradrank.bench.report.tables.summary import summary
+from gradrank.bench.report.tables.summary_tables import cautions, read_tables
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.evaluate import evaluate_folds
-from gradrank.report.tables.summary import summary
-from gradrank.report.tables.summary_tables import cautions, read_tables
 from gradrank.training.fit import degenerate_model_note, fit
-from gradrank.training.job import train
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.registry import missing_packages, models
 from made_rankings import linear_grades, silent
 

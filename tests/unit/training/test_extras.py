@@ -3,9 +3,9 @@
 import pytest
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.config import params
+from gradrank.bench.folds.job import train
 from gradrank.cli.listings import list_models
-from gradrank.config import params
-from gradrank.training.job import train
 from gradrank.training.registry import get_model
 from made_rankings import linear_grades
 

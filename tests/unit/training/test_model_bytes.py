@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import write_stamp
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.registry import get_model, missing_packages
 from made_rankings import linear_grades
 

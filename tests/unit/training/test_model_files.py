@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
 from gradrank.base.stamps import write_stamp
 from gradrank.data.collection import Collection
+from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.registry import get_model, missing_packages, models
 from gradrank.training.trained_fold import STAMP_KEYS, TrainedFold
 

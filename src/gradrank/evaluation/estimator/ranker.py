@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
-from gradrank.base.results import FoldFolder
 from gradrank.base.threads import use_threads
 from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning
 from gradrank.evaluation.estimator.inputs import (
@@ -35,8 +34,8 @@ from gradrank.evaluation.metrics import compute
 from gradrank.evaluation.rankings.arrays import query_ids, same_length
 from gradrank.evaluation.rankings.inputs import group_rows
 from gradrank.training.fit import degenerate_model_note, fit, resolve
+from gradrank.training.fold_folder import FoldFolder, partial_folder, publish
 from gradrank.training.history import History
-from gradrank.training.job import partial_folder, publish
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold

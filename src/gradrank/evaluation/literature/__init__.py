@@ -1,1 +1,1 @@
-"""Publications, published numbers, and the comparison of our numbers with them."""
+"""Publications of methods and data sets, and the table of models."""

@@ -11,9 +11,9 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
 from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.evaluate import query_table
 from gradrank.evaluation.metric_names import metric_name
 from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.query_table import query_table
 from gradrank.evaluation.rankings.inputs import Judged, judged, ranking
 from gradrank.evaluation.rankings.result import Result, Section, section
 from gradrank.evaluation.rankings.tied_scores import (

@@ -14,10 +14,15 @@ import numpy as np
 from gradrank.base.numbers import number
 from gradrank.base.warning_categories import TiedScoresWarning
 from gradrank.evaluation.conventions import CONVENTIONS, Convention
-from gradrank.evaluation.file_order import MOST_NAMED, NOTABLE_SHARE, ROUNDING, SERIOUS_SHARE, share_of_half_width
 from gradrank.evaluation.metrics import find, metric_label, metric_values
 from gradrank.evaluation.ranking import Ranking
 from gradrank.evaluation.statistics import mean_interval
+
+NOTABLE_SHARE = 0.1  # difference, in half widths of the 95% interval, above which a note is shown
+SERIOUS_SHARE = 1.0  # difference, in half widths of the 95% interval, above which the note is a warning
+ROUNDING = 1e-9  # largest difference of two means that counts as a rounding error
+MOST_NAMED = 3  # maximum number of methods that the note names
+
 
 ORDERS = {"file": "in the order of the rows", "docid": "in descending order of document id"}
 
@@ -136,3 +141,14 @@ def _clause(name: str, tied: TiedScores) -> str:
 def _mean_text(metric: str, tied: TiedMean) -> str:
     expected = "no value" if np.isnan(tied.expected) else number(tied.expected)
     return f"{metric_label(metric)} {number(tied.mean)} ({expected} in expectation)"
+
+
+def share_of_half_width(difference: float, half_width: float) -> float:
+    """Return the absolute difference in half widths of the interval, in which a difference is noticed.
+
+    Without a half width, as for a single query or for equal values of all queries, every difference is infinitely
+    large, and no difference is nan.
+    """
+    if half_width > 0:
+        return abs(difference) / half_width
+    return np.inf if abs(difference) > ROUNDING else np.nan

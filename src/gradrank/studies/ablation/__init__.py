@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import AliasChoices, Field, StringConstraints, model_validator
 
 from gradrank.base.errors import GradrankError
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
+from gradrank.bench.folds.score_file_pattern import IMPORTED
 from gradrank.data.sources.file_form import ColumnName
-from gradrank.evaluation.score_file_pattern import IMPORTED
 
 TITLE = "Feature ablation"
 PUBLICATION = "The question: which groups of features does a model need? No publication is re-created."

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.studies.training import train_folds
 from gradrank.data.feature_columns import feature_columns
 from gradrank.data.stored import StoredCollection
-from gradrank.studies.common.training import train_folds
 
 METRICS = ("ndcg@10", "map")
 

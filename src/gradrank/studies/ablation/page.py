@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from gradrank.base.errors import GradrankError
-from gradrank.diff.verdicts import MeanDifference, Verdict, compare_values
+from gradrank.bench.diff.verdicts import MeanDifference, Verdict, compare_values
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.folds.seeds import seeds_of
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.training import Job, values_of
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.seeds import seeds_of
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.ablation.experiments import METRICS
-from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.common.training import Job, values_of
 
 RERUN = "Fix: run `snakemake --cores 2 ablation`"
 VERDICTS: dict[Verdict, str] = {

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE = "ARSM-L2R"
 PUBLICATION = (

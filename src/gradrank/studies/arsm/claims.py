@@ -5,16 +5,16 @@ The claims are about the top ranks, the number of levels, and the combination of
 
 from collections.abc import Sequence
 
-from gradrank.evaluation.literature.published import lookup
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.tables.numbers import setting
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.paired_tests import Question
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.evaluation.significance.decision import RULE, decide_row
-from gradrank.report.tables.numbers import setting
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import convention_of
 from gradrank.studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
 from gradrank.studies.arsm.tables import LABELS, MODIFIED, PAPER, Measured
-from gradrank.studies.common.paired_tests import Question
-from gradrank.studies.common.study import Inputs, PageSection
 
 TOP = ("ndcg@1", "ndcg@3")
 JUDGED = ("ndcg@1", "ndcg@3", "ndcg@10", "map")

@@ -5,17 +5,17 @@ from itertools import combinations
 
 import numpy as np
 
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.ranking import Ranking
 from gradrank.evaluation.score_files import read_scores
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import convention_of
 from gradrank.studies.arsm.tables import ARSM, LABELS
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
-from gradrank.studies.common.study import Inputs, PageSection
 
 READINGS = {"binary": "grade of at least 1", "weights": "grades as weights", "thresholds": "mean over thresholds"}
 

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Table
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.ablation import VARIED, Ablation, means_table
+from gradrank.bench.studies.paired_tests import describe_significant
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.studies.arsm.claims import claims
 from gradrank.studies.arsm.corpora import corpora
 from gradrank.studies.arsm.experiments import METRICS, convention_of
@@ -16,9 +19,6 @@ from gradrank.studies.arsm.tables import ARSM, MODIFIED, Measured, disagreements
 from gradrank.studies.arsm.unexplained import unexplained
 from gradrank.studies.arsm.update_sign import update_sign
 from gradrank.studies.arsm.variance import variance
-from gradrank.studies.common.ablation import VARIED, Ablation, means_table
-from gradrank.studies.common.paired_tests import describe_significant
-from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 MODELS = ("ranksvm", "listnet", "adarank_map", "adarank_ndcg", ARSM, MODIFIED)  # the rows of the paper's tables
 

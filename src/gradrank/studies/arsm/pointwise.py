@@ -1,13 +1,13 @@
 """A loss per document in place of a ranking measure: the exact gradient, and the results of the training."""
 
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Table
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import Question, describe_significant
+from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.training import values_of
 from gradrank.studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
 from gradrank.studies.arsm.tables import LABELS, MODIFIED, Measured
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import Question, describe_significant
-from gradrank.studies.common.study import Inputs, PageSection
-from gradrank.studies.common.training import values_of
 
 NAME = "a loss per document"
 SHOWN = ("ndcg@10", "map")

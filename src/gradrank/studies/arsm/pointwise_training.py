@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.folds.test_part_guard import guard_test_part
+from gradrank.bench.studies.training import fold_result
 from gradrank.data.collection import Collection
 from gradrank.data.row_ranges import rows_of
 from gradrank.data.stored import StoredCollection
@@ -20,12 +22,10 @@ from gradrank.evaluation.conventions import resolve
 from gradrank.evaluation.metrics import compute
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.models.arsm.tanh_net import TanhNet
-from gradrank.studies.common.training import fold_result
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.nets.net import Net, standardisation, standardised
 from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.adam import Adam, Average
-from gradrank.training.test_part_guard import guard_test_part
 
 
 def train_pointwise(

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.numbers import number
-from gradrank.evaluation.literature.published import lookup
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
-from gradrank.studies.common.study import PageSection
 
 SHOWN = "ndcg@3"  # the metric for which our value differs most from the published one
 PAGE = "research.microsoft.com/en-us/um/beijing/projects/letor/letor3baseline.aspx"

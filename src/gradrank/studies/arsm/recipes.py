@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from gradrank.base.numbers import number
-from gradrank.evaluation.literature.published import lookup
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.comparison import verdict_columns
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS, convention_of
 from gradrank.studies.arsm.tables import ARSM, MODIFIED, compare_with_published
-from gradrank.studies.common.comparison import verdict_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
-from gradrank.studies.common.study import Inputs, PageSection
 
 RECIPES = {"modified": MODIFIED, "the paper's update": "arsm_bare", "the paper's recipe": ARSM}
 LATE = 1000  # number of early epochs whose best value is compared with that of all epochs

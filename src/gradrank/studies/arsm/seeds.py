@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
+from gradrank.bench.report.tables.table import Column, Row
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.studies.training import values_of
 from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.per_query import QueryValues, mean_over_seeds
-from gradrank.report.tables.table import Column, Row
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.common.study import Inputs
-from gradrank.studies.common.training import values_of
 
 SEEDED = (*COLUMNS, Column("seeds", "seeds above 0"))
 SEEDED_NOTE = (

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from gradrank.evaluation.literature.published import Published, by_fold, lookup
-from gradrank.evaluation.literature.verdict import judge_values
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.published import Published, by_fold, lookup
+from gradrank.bench.literature.verdict import judge_values
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.report.tables.verdicts import count_verdicts
+from gradrank.bench.studies.comparison import difference_columns, difference_row, verdict_columns, verdict_row
+from gradrank.bench.studies.paired_tests import Question, describe_significant
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import count_verdicts
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
-from gradrank.studies.common.comparison import difference_columns, difference_row, verdict_columns, verdict_row
-from gradrank.studies.common.paired_tests import Question, describe_significant
-from gradrank.studies.common.study import PageSection
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then model
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from gradrank.base.numbers import number
-from gradrank.evaluation.literature.published import lookup
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.comparison import verdict_columns
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.experiments import METRICS
 from gradrank.studies.arsm.tables import LABELS, MODIFIED, PAPER, Measured, compare_with_published
-from gradrank.studies.common.comparison import verdict_columns
-from gradrank.studies.common.study import PageSection
 
 SHOWN = 3  # number of rows in the text
 EXPERIMENTS = {  # what the page measures about a row, by data set and model

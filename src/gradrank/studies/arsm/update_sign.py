@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import compute
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.arsm.estimators import estimates
-from gradrank.studies.common.study import PageSection
 
 GRADES = np.array([2, 1, 0, 0, 1], np.int32)
 LEVELS = 3

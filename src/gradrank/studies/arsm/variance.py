@@ -4,10 +4,10 @@ from itertools import combinations
 
 import numpy as np
 
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Row, Table
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.studies.arsm.estimators import estimates, losses_of
-from gradrank.studies.common.study import Figure, PageSection
 
 LEVELS = (3, 5, 10, 20, 40)
 GRADES = np.repeat([0, 1, 2], [14, 4, 2]).astype(np.int32)  # 20 documents with MQ2007's shares of grades

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.paired_tests import COLUMNS as TESTS
+from gradrank.bench.studies.paired_tests import NOTE, Question, paired_tests
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.significance.decision import decide_row
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.average_precision.relevant import Sizes
 from gradrank.studies.average_precision.tracking import AP, R_PRECISION, Measured
-from gradrank.studies.common.paired_tests import COLUMNS as TESTS
-from gradrank.studies.common.paired_tests import NOTE, Question, paired_tests
-from gradrank.studies.common.study import PageSection
 
 CUTOFF = 10
 PRECISION = f"p@{CUTOFF}"

@@ -1,12 +1,12 @@
 """The page of the study: R-precision and MAP, the spread of AP, the stability of P@k, accuracy, the worked example."""
 
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.average_precision.accuracy import accuracy
 from gradrank.studies.average_precision.relevant import query_sizes
 from gradrank.studies.average_precision.spread import spread
 from gradrank.studies.average_precision.stability import MEASURES, stability
 from gradrank.studies.average_precision.tracking import tracking
 from gradrank.studies.average_precision.worked import worked
-from gradrank.studies.common.study import Inputs, PageSection
 
 CONVENTION = "letor4_expected"  # averages over all orders of tied documents, so no measure benefits from the file order
 

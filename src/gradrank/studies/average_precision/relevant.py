@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gradrank.bench.studies.study import Inputs
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
-from gradrank.studies.common.study import Inputs
 
 
 class Sizes(NamedTuple):

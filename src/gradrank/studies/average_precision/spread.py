@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Row, Table
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.studies.average_precision.tracking import AP, Measured
-from gradrank.studies.common.study import Figure, PageSection
 
 QUANTILES = (5, 25, 50, 75, 95)
 WIDE = (0.1, 0.7)  # the range of AP of one system in the book

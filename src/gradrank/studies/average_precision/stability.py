@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.average_precision.relevant import Sizes
 from gradrank.studies.average_precision.tracking import AP, METRICS, Measured
-from gradrank.studies.common.study import PageSection
 
 PRECISIONS = ("p@5", "p@10")
 MEASURES = (*METRICS, "p@5")

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.study import PageSection
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then method
 

@@ -3,8 +3,8 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import PageSection
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 
 
 class System(NamedTuple):

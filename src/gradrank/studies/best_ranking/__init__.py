@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 from gradrank.studies.ablation import check_method
 
 TITLE = "The best ranking"

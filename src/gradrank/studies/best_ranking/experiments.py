@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.bench.tuning.fold_training import FoldTraining
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
 from gradrank.models.fusion.comparable_scores import z_score
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
-from gradrank.tuning.fold_training import FoldTraining
 
 DIGITS = 6  # decimal places of the z-scores in the file of a job
 

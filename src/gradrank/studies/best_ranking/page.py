@@ -7,11 +7,11 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Table
 from gradrank.studies.best_ranking.fusions import BEST, METRICS, RECIPES, TRAINED_ON, UNIT, WEIGHTS, Rankings, rank
-from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.contest.comparisons import Estimates
 
 MEASURE = metric_label(METRICS[0])

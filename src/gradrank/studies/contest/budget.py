@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gradrank.tuning.selection import JUDGED
+from gradrank.bench.tuning.selection import JUDGED
 
 if TYPE_CHECKING:
     import polars as pl

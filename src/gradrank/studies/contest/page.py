@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.base.numbers import number
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import Figure, Inputs, PageSection
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
+from gradrank.bench.tuning.folders import Contest
 from gradrank.studies.contest import answers, tables
 from gradrank.studies.contest.agreement import agreement
 from gradrank.studies.contest.budget import crossings, curves
@@ -17,7 +18,6 @@ from gradrank.studies.contest.comparisons import BASELINES, Estimates
 from gradrank.studies.contest.results import ContestEntry, budgets_in_words, read_divisions, read_entries
 from gradrank.studies.contest.tables import MEASURE
 from gradrank.studies.contest.timeline import timeline
-from gradrank.tuning.folders import Contest
 
 
 def build(inputs: Inputs) -> list[PageSection]:

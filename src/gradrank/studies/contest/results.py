@@ -10,11 +10,11 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
+from gradrank.bench.studies.study import Inputs
+from gradrank.bench.tuning.folders import Contest
+from gradrank.bench.tuning.selection import DEFAULT, Choice, adopt, choose, read_trials
+from gradrank.bench.tuning.values import METRICS
 from gradrank.evaluation.variance import Runs
-from gradrank.studies.common.study import Inputs
-from gradrank.tuning.folders import Contest
-from gradrank.tuning.selection import DEFAULT, Choice, adopt, choose, read_trials
-from gradrank.tuning.values import METRICS
 
 if TYPE_CHECKING:
     import polars as pl

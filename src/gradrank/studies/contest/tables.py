@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.files import sha256
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.tuning.values import METRICS
 from gradrank.evaluation.metrics import metric_label
 from gradrank.evaluation.variance import Runs
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Row, Table
 from gradrank.studies.contest.budget import Crossing
 from gradrank.studies.contest.comparisons import MARGINS, half_widths
 from gradrank.studies.contest.results import HEADLINE, ContestEntry, configuration_in_words
-from gradrank.tuning.values import METRICS
 
 METHOD = Column("method")
 HASH = 16  # number of hexadecimal digits of each SHA-256 in the tables

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from gradrank.base.numbers import number
+from gradrank.bench.report.plots import svg
+from gradrank.bench.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.evaluation.literature.model_families import year
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.plots import svg
-from gradrank.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.contest.comparisons import Estimates, half_widths
 from gradrank.studies.contest.results import HEADLINE, ContestEntry
 from gradrank.training.registry import get_model

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, computed_field, field_validator, model_validator
 
 from gradrank.base.errors import GradrankError
-from gradrank.config.tuned_studies import TunedStudySettings
-from gradrank.tuning.variants import variant_class
+from gradrank.bench.config.tuned_studies import TunedStudySettings
+from gradrank.bench.tuning.variants import variant_class
 
 TITLE = "Losses and scorers: a factorial study"
 PUBLICATION = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from gradrank.tuning.selection import JUDGED
+from gradrank.bench.tuning.selection import JUDGED
 
 if TYPE_CHECKING:
     import polars as pl

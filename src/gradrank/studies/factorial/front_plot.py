@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from gradrank.base.numbers import number
-from gradrank.report.plots import svg
-from gradrank.report.plots.chart import FRAME, KEY_LINE, WIDTH
+from gradrank.bench.report.plots import svg
+from gradrank.bench.report.plots.chart import FRAME, KEY_LINE, WIDTH
 
 
 def front_plot(

@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from gradrank.base.numbers import number
-from gradrank.report.plots import svg
+from gradrank.bench.report.plots import svg
 
 LEFT, TOP, BOTTOM = 110, 24, 8  # width of the names, height of the headings, margin below the cells
 WIDTH, HEIGHT = 74, 26  # size of a cell

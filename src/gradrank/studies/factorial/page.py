@@ -8,7 +8,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
-from gradrank.studies.common.study import Figure, Inputs, PageSection
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.studies.contest.results import ContestEntry, read_entries
 from gradrank.studies.factorial import cell, tables
 from gradrank.studies.factorial.claims import RULES, claims

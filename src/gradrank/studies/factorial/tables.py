@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Table
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Table
 from gradrank.studies.contest.results import HEADLINE
 from gradrank.studies.factorial.scopes import BEYOND, Rows
 

@@ -6,7 +6,7 @@ LambdaMART may hurt some queries, and a net can have too few or too many hidden 
 
 from typing import Any
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE = "RankNet, LambdaRank and LambdaMART"
 PUBLICATION = (

@@ -2,10 +2,10 @@
 
 from itertools import combinations
 
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.lambda_methods.pair_errors import CONVENTION
 
 METRICS = ("pairwise_accuracy", "ndcg@10")

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import PageSection
 from gradrank.studies.lambda_methods.experiments import METRIC
 
 STAGES = {"2 to 10": (2, 10), "11 to 50": (11, 50), "51 to the last": (51, None)}  # first and last round

@@ -7,13 +7,13 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.numbers import number
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
 from gradrank.evaluation.significance.decision import decide_row
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 CONVENTION = "letor4"  # that of the selection, which computes the validation values
 ENTRY = "nodes"  # the variants of the study, one per number of hidden nodes

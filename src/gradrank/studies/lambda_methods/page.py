@@ -1,6 +1,6 @@
 """The page of the study: pair errors and NDCG, accuracy, queries that lose, and hidden nodes."""
 
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.lambda_methods.accuracy import accuracy
 from gradrank.studies.lambda_methods.boosting_rounds import boosting_rounds
 from gradrank.studies.lambda_methods.hidden_nodes import hidden_nodes

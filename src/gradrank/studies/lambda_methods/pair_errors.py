@@ -5,12 +5,12 @@ from itertools import pairwise, permutations
 
 import numpy as np
 
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.judgements import read_judgements
 from gradrank.evaluation.metrics import compute, metric_label
 from gradrank.evaluation.score_files import read_scores
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import Inputs, PageSection
 
 RANKNET, LAMBDARANK = "ranknet_two_layer", "lambdarank"
 METRIC = "ndcg@10"

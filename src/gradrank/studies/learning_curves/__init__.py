@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 from gradrank.studies.ablation import check_method
 
 TITLE = "Learning curves"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.conventions import resolve
@@ -24,7 +25,6 @@ from gradrank.training.fit import fit
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
-from gradrank.training.test_part_guard import guard_test_part
 
 METRIC = "ndcg@10"
 UNIT = 10_000  # the file of a job has values in ten-thousandths, so that it is small

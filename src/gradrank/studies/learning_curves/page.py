@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gradrank.base.numbers import number
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.evaluation.metrics import metric_label
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.study import Figure, Inputs, PageSection
 from gradrank.studies.learning_curves.curves import Curves, comparisons, curves_of, winners
 from gradrank.studies.learning_curves.experiments import METRIC
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE = "Targets of pairs"
 PUBLICATION = (

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from gradrank.base.numbers import number, p_value
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.evaluation.statistics import LEVEL, Interval, holm, mean_interval, paired_t
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.pair_targets.claims import OURS, Claim
 from gradrank.studies.pair_targets.experiments import FEATURES, JUDGES, KINDS
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.pair_targets.claims import Claim, claims_on_tables, claims_on_targets
 from gradrank.studies.pair_targets.noise import noise
 

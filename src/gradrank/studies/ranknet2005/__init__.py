@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE = "RankNet, 2005"
 PUBLICATION = (
@@ -90,7 +90,7 @@ def _trainings(settings: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
 
     The settings include the model and its parameters. For a training on all queries, `queries` has the value None.
     """
-    from gradrank.config.variants import expand
+    from gradrank.bench.config.variants import expand
 
     variants = expand(settings.variants, "", [])
     for dataset in settings.datasets:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import PageSection
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.studies.ranknet2005.posteriors import combine, posteriors
 
 SMALL = 1e-6  # distance of a nearly certain probability from 0 or 1

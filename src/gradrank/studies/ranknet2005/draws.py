@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.evaluation.literature.verdict import DRAWS, Band, Judged, judge
+from gradrank.bench.literature.verdict import DRAWS, Band, Judged, judge
+from gradrank.bench.report.tables.table import Column, Row
+from gradrank.bench.studies.comparison import unpublished_row, verdict_columns, verdict_row
 from gradrank.evaluation.statistics import prediction_interval
-from gradrank.report.tables.table import Column, Row
-from gradrank.studies.common.comparison import unpublished_row, verdict_columns, verdict_row
 
 NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "

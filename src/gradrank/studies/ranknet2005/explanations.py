@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.report.tables.numbers import P, setting
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.significance.decision import RULE
 from gradrank.evaluation.statistics import holm
-from gradrank.report.tables.numbers import P, setting
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.order import AS_PUBLISHED, GAP, REVERSED, gap, verdict
 from gradrank.studies.ranknet2005.trainings import Training, jobs_on, training_of_job
 from gradrank.studies.ranknet2005.web_search import METHODS, PARTS, quadratic_features

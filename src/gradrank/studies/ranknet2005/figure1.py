@@ -1,8 +1,8 @@
 """Figure 1 of the paper: RankNet's cost of a pair, and the combination of two probabilities."""
 
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.study import Figure, PageSection
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.studies.ranknet2005.posteriors import figure1_combination, figure1_cost
 
 

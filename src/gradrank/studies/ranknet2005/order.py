@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 
-from gradrank.evaluation.per_query import QueryValues
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.numbers import P
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.significance.decision import RULE, decide_row
 from gradrank.evaluation.statistics import holm, wilcoxon
-from gradrank.report.tables.numbers import P
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, value
 from gradrank.studies.ranknet2005.trainings import METRIC, Training, over_seeds
 from gradrank.studies.ranknet2005.web_search import METHODS, table4_trainings

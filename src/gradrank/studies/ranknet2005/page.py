@@ -1,6 +1,6 @@
 """The page of the study: the artificial data, Figure 1, and the comparison of the methods on each data set."""
 
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.boosted_table import boosting
 from gradrank.studies.ranknet2005.combination import combination
 from gradrank.studies.ranknet2005.explanations import explanations

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.statistics import mean_interval
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.artificial import TABLE1
 from gradrank.studies.ranknet2005.draws import Run, by_draw
 from gradrank.studies.ranknet2005.table1 import TARGETS, WHERE

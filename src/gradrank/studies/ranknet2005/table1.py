@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.report.tables.verdicts import count_verdicts
+from gradrank.bench.studies.comparison import verdict_columns
+from gradrank.bench.studies.study import Figure, PageSection
 from gradrank.evaluation.statistics import prediction_interval
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import count_verdicts
-from gradrank.studies.common.comparison import verdict_columns
-from gradrank.studies.common.study import Figure, PageSection
 from gradrank.studies.ranknet2005.artificial import LINEAR_SHARES, TABLE1
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
 from gradrank.studies.ranknet2005.published import value

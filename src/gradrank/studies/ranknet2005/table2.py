@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.report.tables.verdicts import count_verdicts
+from gradrank.bench.studies.study import PageSection
 from gradrank.evaluation.statistics import mean_interval
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import count_verdicts
-from gradrank.studies.common.study import PageSection
 from gradrank.studies.ranknet2005.artificial import ZERO_EPOCHS, ZERO_SIZE
 from gradrank.studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
 from gradrank.studies.ranknet2005.published import published, value

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.folds.test_part_guard import guard_test_part
+from gradrank.bench.studies.study import Inputs
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.studies.common.study import Inputs
 from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
-from gradrank.training.test_part_guard import guard_test_part
 
 METRIC, CONVENTION = "ndcg@15", "standard"  # section 6: gain 2^r - 1, discount 1 / log(1 + j), cutoff 15
 SPLITS = ("train", "vali", "test")

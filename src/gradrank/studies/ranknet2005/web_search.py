@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from gradrank.bench.folds.costs import Cost
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.folds.seeds import timings
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.comparison import difference_columns, difference_row
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.pairs import pair_counts
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.costs import Cost
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.evaluation.seeds import timings
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.comparison import difference_columns, difference_row
-from gradrank.studies.common.study import Inputs, PageSection
 from gradrank.studies.ranknet2005.published import PRIVATE, published, value
 from gradrank.studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 

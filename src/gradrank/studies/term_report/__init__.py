@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradrank.config.studies import StudySettings
+from gradrank.bench.config.studies import StudySettings
 
 TITLE = "NDCG_beta and a RankNet"
 PUBLICATION = (

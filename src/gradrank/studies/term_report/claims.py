@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.numbers import number
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.literature.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.report.tables.verdicts import count_verdicts
+from gradrank.bench.studies.comparison import verdict_columns, verdict_row
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.literature.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
 from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.report.tables.verdicts import count_verdicts
-from gradrank.studies.common.comparison import verdict_columns, verdict_row
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, paired_tests
-from gradrank.studies.common.study import Inputs, PageSection
 
 DATASET = "mq2007"  # the only data set of the report
 METRICS = ("ndcg@15", "ndcg")  # the stated cutoff at rank 15, or the whole list

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.evaluation.metrics import compute
@@ -14,7 +15,6 @@ from gradrank.models.ranksvm_ndcg import RankSVMNDCGParams
 from gradrank.training.selection import Criterion
 from gradrank.training.solvers.ranksvm.objective import group_by_grade
 from gradrank.training.solvers.ranksvm.smoothed_hinge import solve_smoothed_hinge
-from gradrank.training.test_part_guard import guard_test_part
 
 PENALTIES = ("l2", "l1")
 PARAMS = {"pair": RankSVMParams(), "ndcg": RankSVMNDCGParams()}  # the grid of C and the criterion by weighting

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.term_report.experiments import CONVENTION, METRICS
 
 WEIGHTED = (  # (weighted, plain) forms

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.ablation import Ablation, means_table, tests_table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
-from gradrank.studies.common.study import Figure, Inputs, PageSection
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.ablation import Ablation, means_table, tests_table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 
 METRICS = ("ndcg@10", "ndcg@15", "map")
 BASE = "ranknet_report"

@@ -1,6 +1,6 @@
 """The page of the study: pair weights, the two values of NDCG, targets, and nets."""
 
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.studies.term_report.claims import DATASET, claims
 from gradrank.studies.term_report.more_forms import more_forms
 from gradrank.studies.term_report.nets import scoring, variation

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradrank.base.numbers import number
-from gradrank.evaluation.per_query import QueryValues
-from gradrank.report.tables.table import Column, Row, Table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
-from gradrank.studies.common.study import Inputs, PageSection
+from gradrank.bench.folds.per_query import QueryValues
+from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
+from gradrank.bench.studies.study import Inputs, PageSection
 
 MARGIN = 0.5  # the difference o = s_i - s_j in the table of costs
 METRICS = ("ndcg@10", "ndcg@15", "map")

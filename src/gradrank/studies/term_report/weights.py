@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from gradrank.bench.report.plots.chart import Series, line_chart
+from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.studies.means import mean_columns
+from gradrank.bench.studies.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
+from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.evaluation.metrics import compute
-from gradrank.report.plots.chart import Series, line_chart
-from gradrank.report.tables.table import Column, Table
-from gradrank.studies.common.means import mean_columns
-from gradrank.studies.common.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
-from gradrank.studies.common.study import Figure, Inputs, PageSection
 
 DOCUMENTS = 11  # number of documents of the query; one of them is relevant
 PAIRS = (  # (weighted, plain) models: the four forms of RankSVM, then RankBoost

@@ -1,0 +1,191 @@
+"""Code digests: the source files that the result of a stage depends on, and their digest.
+
+Snakemake does not know which code a command line runs, so every rule has one code digest among its params. Source files
+are not inputs of the rules, because Snakemake would hash them for every waiting job in each round of scheduling. A
+stage depends on the modules that it imports, whether at the top of a file or inside functions. Imports are read from
+the syntax trees; no module is imported for this. `gradrank/__init__.py` is left out, because it has the version number.
+Models, losses, scorers and studies are looked up by name at run time, so they are not found as imports. Callers
+therefore pass the modules of the models, losses, scorers and studies that they use (see `training_modules`). Packages
+of other distributions that add models or losses are treated like this package: the digest covers the modules that are
+imported.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.extensions import code_folders
+from gradrank.base.files import OWN_MODELS
+from gradrank.bench.config.source_digest import Import, read_source
+
+PACKAGE = Path(__file__).parents[2]
+WORKFLOW = (PACKAGE / "bench/config/project/workflow").resolve()  # workflow/ of a checkout
+
+# The modules that each stage runs, and patterns of other files that it reads. A stage has the same name as its rule and
+# its command. For some stages, callers add the modules of models (train, tune, refit, divisions, study, study_job,
+# report) and of the study (study, study_job).
+PUBLISHED = "bench/literature/*.csv"
+NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
+STAGES: dict[str, tuple[str, ...]] = {
+    "fetch": ("gradrank.data.sources.fetch",),
+    "generate": ("gradrank.data.sources.synthetic",),
+    "parse": ("gradrank.data.parse",),
+    "pairs": ("gradrank.data.pair_files",),
+    "train": ("gradrank.bench.folds.job",),
+    "import_scores": ("gradrank.bench.folds.import_scores",),
+    "evaluate_folds": ("gradrank.bench.folds.evaluate",),
+    "tune": ("gradrank.bench.tuning.trials",),
+    "choices": ("gradrank.bench.tuning.choices",),
+    "refit": ("gradrank.bench.tuning.refits",),
+    "divisions": ("gradrank.bench.tuning.divisions",),
+    "summary": ("gradrank.bench.report.tables.summary", "gradrank.bench.provenance.records", PUBLISHED),
+    "explanations": ("gradrank.bench.report.explanations.stage",),
+    "study": (
+        "gradrank.bench.studies.writing",
+        "gradrank.bench.provenance.study_records",
+        PUBLISHED,
+        "studies/*/*.csv",
+    ),
+    "study_job": (),
+    "report": (
+        "gradrank.bench.report.document",
+        "bench/report/pages/*.[!p]*",
+        "evaluation/literature/*.bib",
+        "training/losses/*.py",  # the page Methods names every loss in this folder
+    ),
+    "collect": ("gradrank.bench.provenance.collect",),
+    "track": ("gradrank.bench.tracking.runs", "gradrank.evaluation.predict"),
+}
+
+
+@cache
+def code_digest(stage: str, *modules: str) -> str:
+    """Return the digest of all code that a stage and `modules` depend on: 16 hexadecimal digits.
+
+    It does not depend on the folder of the checkout.
+    """
+    return digest(stage_files(stage, *modules))
+
+
+def digest(paths: Iterable[str]) -> str:
+    """Return a digest of the names and the content of files: 16 hexadecimal digits.
+
+    Comments and formatting are ignored. Docstrings are ignored unless one of the files reads docstrings at run time.
+    """
+    sources = {os.path.relpath(named(path), NAMED): read_source(Path(path).absolute()) for path in set(paths)}
+    documented = any(source.reads_docstrings for source in sources.values())
+    lines = [f"{name} {source.documented if documented else source.digest}" for name, source in sorted(sources.items())]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+@cache
+def named(path: str) -> str:
+    """Return the path of a source file relative to the checkout, or to the working folder for a user's own file.
+
+    The path of a file of another distribution begins with its top-level package, wherever the package is installed.
+    """
+    extensions = ((folder, package) for package, folder in code_folders().items())
+    for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED), *extensions):
+        inside = os.path.relpath(path, folder)
+        if not inside.startswith(os.pardir):
+            return f"{name}/{inside}"
+    return os.path.relpath(path)
+
+
+def stage_files(stage: str, *modules: str) -> list[str]:
+    """Return the sorted paths of all files that a stage and `modules` depend on.
+
+    The paths are relative to the working folder. Raises GradrankError if a module does not exist or no file matches a
+    pattern.
+    """
+    patterns = [part for part in STAGES[stage] if "/" in part]
+    read = {pattern: sorted(map(os.path.relpath, PACKAGE.glob(pattern))) for pattern in patterns}
+    if missing := [pattern for pattern, paths in read.items() if not paths]:
+        raise GradrankError(
+            f"{', '.join(missing)}: no such file in {PACKAGE}. Fix: correct STAGES in bench/config/code_digest.py"
+        )
+    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
+
+
+def sources(*modules: str) -> list[str]:
+    """Return the sorted paths of modules such as "gradrank.bench.folds.job" and of all modules that they import.
+
+    Paths are relative to the working folder. Raises GradrankError if a module does not exist. Without this check, a
+    misspelt module would be left out of the digest, and changes of its code would not rerun anything.
+    """
+    visited: set[Path] = set()
+    if missing := [module for module in modules if module_file(module) is None]:
+        raise GradrankError(
+            f"{', '.join(missing)}: no such module in {PACKAGE} or in a package that "
+            "extends gradrank. Fix: correct the name"
+        )
+    waiting = [path for module in modules for path in module_files(module)]
+    while waiting:
+        path = waiting.pop()
+        if path not in visited:
+            visited.add(path)
+            waiting += imported_files(path)
+    start = str(Path.cwd())
+    return sorted(_relative(path, start) for path in visited)
+
+
+_relative = cache(os.path.relpath)  # called for a dozen files in each of thousands of jobs
+
+
+@cache
+def imported_files(path: Path) -> list[Path]:
+    """Return the files of the project modules that a file imports."""
+    statements = read_source(path.absolute()).imports
+    return [file for statement in statements for name in _names(statement, path) for file in module_files(name)]
+
+
+def _names(statement: Import, path: Path) -> Iterator[str]:
+    """Yield all possible module names: `order` in `from gradrank.data import order` may be a module or a function."""
+    module = statement.module or ""
+    if statement.level:
+        package = _module(path).split(".")[: -statement.level]
+        module = ".".join([*package, *filter(None, [module])])
+    if module:
+        yield module
+    yield from (f"{module}.{name}" if module else name for name in statement.names)
+
+
+def _module(path: Path) -> str:
+    """Return the dotted name of a source file. The last part is `__init__` for a package."""
+    for package, folder in {"gradrank": PACKAGE, **code_folders()}.items():
+        inside = Path(os.path.relpath(path, folder))
+        if inside.parts[0] != os.pardir:
+            return ".".join([package, *inside.with_suffix("").parts])
+    own = "models" / path.relative_to(OWN_MODELS)
+    return ".".join(["gradrank", *own.with_suffix("").parts])
+
+
+@cache
+def module_files(module: str) -> list[Path]:
+    """Return the files that run when a module is imported: its own file and the `__init__` of its packages.
+
+    The list is empty for a module that belongs neither to this package nor to a package that extends it.
+    """
+    if module_file(module) is None:
+        return []
+    parts = module.split(".")
+    ancestors = (module_file(".".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+    return [path for path in ancestors if path is not None]
+
+
+@cache
+def module_file(module: str) -> Path | None:
+    """Return the file of a module; None for `gradrank`, for a function and for a module of another package."""
+    root, *rest = module.split(".")
+    folder = PACKAGE if root == "gradrank" and rest else code_folders().get(root)
+    if folder is None:
+        return None
+    places = [folder.joinpath(*rest)]
+    if root == "gradrank" and rest[0] == "models":  # the registry adds a user's own files to gradrank.models
+        places.append(OWN_MODELS.joinpath(*rest[1:]))
+    files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)

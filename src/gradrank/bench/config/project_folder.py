@@ -1,0 +1,105 @@
+"""The project folder that `gradrank init` writes. In it, the installed workflow runs without a checkout."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from string import Template
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.extras import missing
+from gradrank.base.files import atomic
+from gradrank.bench.config.code_digest import PACKAGE
+from gradrank.bench.config.datasets import replaced_form
+from gradrank.data.compressed import plain_name
+from gradrank.data.layout import find_layout
+
+# The folder contains links to files in the checkout, and the files that only project folders have.
+PROJECT = PACKAGE / "bench" / "config" / "project"
+OWN_DATA = "own_data.yaml"  # template of params.yaml for a user's own data
+FILES = {  # key: path in the project folder; value: path in PROJECT
+    "params.yaml": "params.yaml",
+    "Snakefile": "Snakefile",
+    "dvc.yaml": "dvc.yaml",
+    ".gitignore": "gitignore",
+    "profiles/default/config.yaml": "profiles/default/config.yaml",
+    "workflow/profiles/slurm/config.yaml": "workflow/profiles/slurm/config.yaml",
+    "workflow/dvc-run.sh": "workflow/dvc-run.sh",
+    "workflow/schemas/params.schema.json": "workflow/schemas/params.schema.json",
+}
+
+
+TOOLS = {  # key: import name of an optional package; value: its name, the extra that installs it, its use
+    "snakemake": ("Snakemake", "workflow", "runs the workflow"),
+    "mlflow": ("MLflow", "track", "records the runs, unless params.yaml has `track: false`"),
+    "dvc": ("DVC", "dvc", "runs dvc.yaml, if you want to version data and results"),
+}
+
+
+def init(folder: Path, data: Path | None = None, complete: bool = False) -> list[Path]:
+    """Write FILES into a folder and return their paths. The folder is created if it does not exist.
+
+    data: a user's own data, which params.yaml will describe. If None, the shipped params.yaml is written. complete:
+    whether to leave the edited files of an existing project as they are, and to write only the missing files. If a call
+    is killed, the same call can be repeated and writes the missing files. Raises GradrankError if a file exists with
+    different content or if `data` is not a collection. In both cases, nothing is written.
+    """
+    texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
+    if data is not None:
+        texts["params.yaml"] = _own_data(folder, data)
+    existing = [name for name in texts if os.path.lexists(folder / name)]
+    different = [name for name in existing if not _has_content(folder / name, texts[name])]
+    is_project = all((folder / name).is_file() for name in ("params.yaml", "Snakefile"))
+    if different and not (complete and is_project and data is None):
+        raise GradrankError(
+            f"{folder}: {', '.join(different)} already exist with other content, and nothing is overwritten. "
+            "Fix: choose a new folder, or move the files away"
+        )
+    for name in texts.keys() - existing:
+        with atomic(folder / name) as partial:
+            partial.write_text(texts[name], encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def missing_tools() -> list[str]:
+    """Return a sentence for each optional package that a project folder uses and that is not installed."""
+    tools = [TOOLS[package] for package in missing(TOOLS)]
+    return [f"{name} is not installed. It {use}. Fix: pip install 'gradrank[{extra}]'" for name, extra, use in tools]
+
+
+def _has_content(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()
+
+
+def next_command(folder: Path, dvc: bool = False) -> str:
+    """Return the command that runs the workflow in a new project folder, with Snakemake or with DVC."""
+    command = f"{typed('snakemake', folder)} --cores 2"
+    if dvc:  # DVC finds `snakemake` by name
+        programs = "" if shutil.which("snakemake") else f"PATH={shlex.quote(str(Path(sys.prefix, 'bin')))}:$PATH "
+        command = f"{programs}dvc exp run"
+    return command if folder.samefile(".") else f"cd {shlex.quote(str(folder))} && {command}"
+
+
+def typed(command: str, folder: Path) -> str:
+    """Return a command of this Python environment as a user types it in `folder`.
+
+    If the shell would not find the command, the path of the command is returned.
+    """
+    program, project = Path(sys.prefix, "bin", command), folder.resolve()
+    if shutil.which(command) or not program.is_file():
+        return command
+    return shlex.quote(str(program.relative_to(project) if program.is_relative_to(project) else program))
+
+
+def _own_data(folder: Path, data: Path) -> str:
+    """Return the text of params.yaml for `data`. The path in this text is relative if the data are in `folder`."""
+    find_layout(data)
+    path, base = data.resolve(), folder.resolve()
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
+    if fault := replaced_form(shown):
+        raise GradrankError(f"{data}: {fault.partition('; ')[0]}. Fix: {fault.partition('; ')[2]}")
+    values = {"path": str(shown), "title": plain_name(path).stem}
+    quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
+    return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)

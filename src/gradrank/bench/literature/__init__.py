@@ -1,0 +1,1 @@
+"""Published numbers and the comparison of our numbers with them."""

@@ -1,0 +1,214 @@
+"""Write the README's results: `make readme`, or `python -m gradrank.bench.report.readme`.
+
+A sentence, a table and the picture docs/contest.svg are built from results/studies/contest/numbers.json. A table of
+published numbers is built from results/mq2007/queries.parquet. They replace the text between two markers in README.md.
+A test fails if README.md or the picture does not match the results.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic, read_json
+from gradrank.base.numbers import number
+from gradrank.base.text_tables import pipe_table
+from gradrank.bench.folds.per_query import read_compact
+from gradrank.bench.folds.primary import BASELINE
+from gradrank.bench.literature.published import lookup
+from gradrank.bench.report.plots.figure_files import standalone
+from gradrank.bench.report.plots.intervals import intervals
+from gradrank.bench.report.plots.strips import stacked
+from gradrank.bench.report.standings import Standing, Standings, families
+from gradrank.bench.report.tables.baseline import detectable_sentence, difference_text
+from gradrank.bench.report.tables.bold import bold_rule, in_bold
+from gradrank.bench.report.tables.dataset_values import DatasetValues, published_rows
+from gradrank.bench.report.tables.published_runs import band_rows
+from gradrank.bench.report.tables.table import Row
+from gradrank.bench.report.tables.verdicts import MARKS, explain_marks
+from gradrank.bench.results import Results
+from gradrank.evaluation.metrics import metric_label
+from gradrank.evaluation.significance.best_methods import Candidate, candidates, covariance_of_errors
+from gradrank.evaluation.significance.decision import decide
+from gradrank.evaluation.significance.power import detectable_difference
+from gradrank.evaluation.statistics import LEVEL, holm
+
+BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
+DATASET = "mq2007"
+PICTURE = "docs/contest.svg"
+JUDGED = "ndcg@10"
+METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
+CONTEST = (
+    "± is half the 95% interval over queries, seeds and tuning. "
+    f"{bold_rule('queries, seeds and tuning', f' in the column {metric_label(JUDGED)}')} "
+    f"To compare a method with `{BASELINE}`, use the 95% interval of their difference, which has no correction. "
+    f"▲: better, ▼: worse than `{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
+)
+PUBLISHED = (
+    "**Published numbers.** Ours are those of the run with one setting for all folds "
+    "([results/mq2007/summary.md](results/mq2007/summary.md)), under the convention of the published ones. Some of its "
+    "settings were chosen on the validation parts of all folds, which together have the queries of the test parts, so "
+    "these values can be too high. The linked page has all published numbers, also of other metrics, and counts the "
+    f"verdicts. {explain_marks()} The last column counts our other methods that would be reproduced or consistent, "
+    "each by its own interval. The fewer they are, the more a verdict says."
+)
+
+
+def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
+
+    NDCG@10 is in bold by the rule of `gradrank.bench.report.tables.bold`. numbers: content of the contest's
+    numbers.json.
+    """
+    best = contest_best(numbers, dataset)
+    bold = in_bold({method: {"p_best": own.p} for method, own in best.items()})
+    differences = {row["model"]: difference_text(row) for row in contest_differences(numbers, dataset)}
+    rows = []
+    for row in numbers[f"results_{dataset}"]:
+        is_method = row["method"] in best  # the other rows are reference rankings, such as a constant score
+        cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
+        if row["method"] in bold:
+            cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
+        name = f"`{row['method']}`" if is_method else f"*{row['method']}*"
+        rows.append([name, cells[0], differences.get(row["method"], ""), *cells[1:]])
+    difference = f"{metric_label(JUDGED)} − `{BASELINE}`"
+    return pipe_table(["method", metric_label(JUDGED), difference, *map(metric_label, METRICS[1:])], rows)
+
+
+def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
+    """Return a Markdown table of the published values of NDCG@10 of some methods beside ours.
+
+    A value that several sources print has one row. The interval is the narrowest one that the published numbers allow,
+    as in summary.md. values: the per-query values of all methods of the data set.
+    """
+    bands = [row for row in band_rows(values) if row["metric"] == JUDGED]
+    inside = {(row["model"], row["method"], row["published"], row["of"]): row["inside"] for row in bands}
+    rows: dict[tuple[str, str, float], list[str]] = {}
+    for row in published_rows(values):
+        model, published, judged = row.measured.model, row.published, row.judged
+        key = model, published.method, published.value
+        if row.measured.metric != JUDGED or model not in methods or key in rows:
+            continue
+        rows[key] = [
+            f"`{model}`",
+            f"{published.method}, {published.note}" if published.note else published.method,
+            number(published.value),
+            f"{number(judged.difference, '+.4f')} ± {number(judged.half_width)}",
+            judged.of,
+            f"{MARKS[judged.verdict]} {judged.verdict}",
+            f"{inside[*key, judged.of]} of {row.others}",
+        ]
+    head = ["method", "published as", "published", "ours minus it", "± over", "verdict", "others alike"]
+    return pipe_table(head, list(rows.values()))
+
+
+def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, Candidate]:
+    """Return the result of `best_methods` for each method of the contest.
+
+    The standard errors of the pairs cover queries, seeds and tuning.
+    """
+    pairs = numbers[f"pairs_{dataset}"]
+    means = {row["method"]: row[JUDGED] for row in numbers[f"results_{dataset}"]}
+    methods = [method for method in means if any(method in (pair["first"], pair["second"]) for pair in pairs)]
+    errors = np.zeros((len(methods), len(methods)))
+    for pair in pairs:
+        i, j = methods.index(pair["first"]), methods.index(pair["second"])
+        errors[i, j] = errors[j, i] = pair["error"]
+    found = candidates(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
+    return dict(zip(methods, found, strict=True))
+
+
+def contest_differences(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> list[Row]:
+    """Return one row per method of the contest other than the baseline: the difference, its interval and the decision.
+
+    The p values of the contest are corrected by Holm for the methods that are compared with the baseline.
+    """
+    pairs = [pair for pair in numbers[f"pairs_{dataset}"] if BASELINE in (pair["first"], pair["second"])]
+    rows = []
+    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
+        model, sign = (pair["second"], -1) if pair["first"] == BASELINE else (pair["first"], 1)
+        low, high = sorted((sign * pair["low"], sign * pair["high"]))
+        row = {"model": model, "difference": sign * pair["difference"], "low": low, "high": high}
+        row |= {"detectable": detectable_difference(pair["error"], (pair["freedom"] or math.inf) + 1, len(pairs))}
+        rows.append(row | {"decision": decide(float(p), low, high)})
+    return rows
+
+
+def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> Standings:
+    """Return the methods of the contest by NDCG@10."""
+    best, family_of = contest_best(numbers, dataset), families()
+    rows = [row for row in numbers[f"results_{dataset}"] if row["method"] in best]
+    differences = contest_differences(numbers, dataset)
+    return Standings(
+        JUDGED,
+        [
+            Standing(
+                model=row["method"],
+                family=family_of.get(row["method"], ""),
+                mean=row[JUDGED],
+                half_width=row[f"{JUDGED} half"],
+                published=[
+                    {"published": each.value, "method": each.method, "source": each.source}
+                    for each in lookup(dataset, row["method"], JUDGED)
+                ],
+                is_worse=best[row["method"]].p < LEVEL,
+            )
+            for row in rows
+        ],
+        BASELINE,
+        frozenset(row["model"] for row in differences if row["decision"] == "better"),
+    )
+
+
+def picture(ranked: Standings) -> str:
+    """Return the text of an SVG file: one row per method, best first. Methods that may be the best are shaded."""
+    plot = intervals(ranked)
+    if plot is None:
+        raise GradrankError("The contest has no methods. Fix: run `snakemake contest`")
+    return standalone(stacked(plot.ranked, plot.axis, ".4f", plot.level))
+
+
+def contest_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Return the sentences below the table of the contest. The last ones say what could have been detected."""
+    best = [{"metric": JUDGED, "detectable": own.detectable} for own in contest_best(numbers, dataset).values()]
+    rows = [row | {"metric": JUDGED} for row in contest_differences(numbers, dataset)]
+    return " ".join([CONTEST, *detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])])
+
+
+def with_results(text: str, ranked: Standings, table: str, note: str, published: str) -> str:
+    """Return the README text with the sentence and the two tables between the two markers. note: follows `table`.
+
+    Raises GradrankError if a marker is missing.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
+    results = "\n\n".join([f"**{ranked.answer()}**", table, note, PUBLISHED, published])
+    return f"{before}{BEGIN}\n{results}\n{END}{after}"
+
+
+def results_of(results: Results) -> tuple[Standings, str, str, str]:
+    """Return the methods of the contest, its table, the note on this table, and the table of published numbers."""
+    numbers = read_json(results.study("contest").numbers_path)
+    ranked = contest_standings(numbers, DATASET)
+    convention, measured = read_compact(results.dataset(DATASET).queries_path)
+    values = DatasetValues(DATASET, convention, {model: {convention: of} for model, of in measured.items()})
+    published = published_table(values, [row.model for row in ranked.rows])
+    return ranked, result_table(numbers, DATASET), contest_note(numbers, DATASET), published
+
+
+def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
+    """Replace the results in README.md, and write docs/contest.svg next to it."""
+    ranked, *tables = results_of(Results(results))
+    text = with_results(readme.read_text(encoding="utf-8"), ranked, *tables)
+    for path, content in ((readme, text), (readme.parent / PICTURE, picture(ranked))):
+        with atomic(path) as partial:
+            partial.write_text(content, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

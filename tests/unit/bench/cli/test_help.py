@@ -1,0 +1,33 @@
+"""Every command is grouped, described and shown by an example that it accepts."""
+
+import shlex
+
+import pytest
+import typer
+
+from gradrank.bench.cli import app
+from gradrank.cli.options import CONTEST, INSPECT, STAGES, USE
+
+PROGRAM = typer.main.get_command(app)
+COMMANDS = PROGRAM.commands
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_a_group_and_a_sentence(name):
+    command = COMMANDS[name]
+    assert command.rich_help_panel in (USE, INSPECT, STAGES, CONTEST)
+    assert command.help.split("\n")[0].endswith(".")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_of_a_command_parses(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program, typed, *arguments = shlex.split(COMMANDS[name].epilog.removeprefix("Example: "))
+    assert (program, typed) == ("gradrank", name)
+    COMMANDS[name].make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_parameter_has_a_help_text(name):
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "help", None), (name, parameter.name)
