@@ -3,7 +3,7 @@ PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 READY := .venv/.ready
 
-.PHONY: docs reproduce run test test-system lint review format bench readme lock versions
+.PHONY: docs reproduce run test test-studies test-system lint review format bench readme lock versions
 # Without --force, `dvc commit` adds only files to DVC's cache that match dvc.lock.
 reproduce: run
 	@.venv/bin/dvc commit --quiet dvc.yaml </dev/null 2>/dev/null || \
@@ -15,6 +15,10 @@ run: $(READY)
 
 test: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile
+
+# The tests of each study, and its recomputed page.
+test-studies: $(READY)
+	.venv/bin/pytest -n auto --dist loadfile studies tests/golden/test_recomputed_pages.py
 
 # Tests with Slurm, emulated processors, a browser, DVC, an MLflow server and random faults. A test is skipped, with the
 # reason, if its program is not installed.

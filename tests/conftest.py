@@ -10,18 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-import gradrank
-
-gradrank.pin()  # before numpy, which every test imports
-
-# isort: split
 from project import Project
-
-# The first call after a change of compiled code exceeds any deadline, because it compiles.
-settings.register_profile("compiling", deadline=None)
-settings.load_profile("compiling")
 
 
 @pytest.fixture(scope="session")

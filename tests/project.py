@@ -12,7 +12,7 @@ import yaml
 from gradrank.data.sources.synthetic import generate
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("src", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
+COPIED = ("src", "studies", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
 NET, MINE, STUDY = "results/synthetic_net", "results/mine", "results/studies/ranknet2005/reduced"
 DOCUMENTS = 8  # per query of the user's own data
 # An artificial data set of five folds; the user's own data of one fold, with pairs; a study that has jobs.

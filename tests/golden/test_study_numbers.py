@@ -8,7 +8,7 @@ import pytest
 from gradrank.base.files import read_json
 from gradrank.bench.config.params import load
 from gradrank.bench.literature.verdict import CONSISTENT, NOT_REPRODUCED
-from gradrank.studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED
+from studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = load(ROOT / "params.yaml").study_settings("ranknet2005")

@@ -10,8 +10,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradrank.studies.factorial.contrasts import contrasts, matrix
-from gradrank.studies.factorial.effects import Cells, estimate
+from studies.factorial.contrasts import contrasts, matrix
+from studies.factorial.effects import Cells, estimate
 
 pytest.importorskip("statsmodels", reason="statsmodels is not installed")
 SCORERS, LOSSES, TUNERS, QUERIES = ["linear", "net"], ["ranknet", "softmax", "lambdarank"], 6, 40

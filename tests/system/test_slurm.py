@@ -40,7 +40,7 @@ class Project:
         self.root, self.cluster = root, cluster
 
     def make(self) -> "Project":
-        for name in ("src", "workflow", "profiles"):
+        for name in ("src", "studies", "workflow", "profiles"):
             shutil.copytree(ROOT / name, self.root / name)
         shutil.copy(ROOT / "Snakefile", self.root)
         models = self.root / "src/gradrank/models"

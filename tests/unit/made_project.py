@@ -22,7 +22,7 @@ from gradrank.bench.studies.writing import write_study
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.studies.pair_targets.experiments import run_job
+from studies.pair_targets.experiments import run_job
 
 DATASET, STUDY = "synthetic_net", "average_precision"
 SEEDS = (5, 6)  # only prank uses the second: single_feature is deterministic

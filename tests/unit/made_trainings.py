@@ -9,8 +9,8 @@ from gradrank.bench.config.params import load
 from gradrank.bench.folds.job import train
 from gradrank.bench.results import Results, write_job
 from gradrank.bench.studies.study import Inputs
-from gradrank.studies.ranknet2005.experiments import run_job
 from made_collection import store
+from studies.ranknet2005.experiments import run_job
 
 PARAMS = load(Path(__file__).parents[2] / "params.yaml")
 DATASET, EPOCHS, SEED = "mq2007", 3, 2005

@@ -74,9 +74,9 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     conventions.write_text(before + CONVENTION + end + after)
     with (source / "data/sources/catalogue.yaml").open("a") as stream:
         stream.write(f"\n{yaml.safe_dump(DATA_SET)}")
-    (source / "studies/squares").mkdir()
+    (rerun.root / "studies/squares").mkdir()
     for name, text in STUDY.items():
-        (source / f"studies/squares/{name}.py").write_text(text)
+        (rerun.root / f"studies/squares/{name}.py").write_text(text)
     rerun.params(
         run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
         models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "scorer": "added_scorer", "epochs": 2}},

@@ -68,7 +68,7 @@ CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
         ("own data/pairs.csv", ",0.1\n", ",0.2\n"),
         {"pairs": {"mine"}} | of_models("ranknet_linear", scopes={"mine"}),
     ),
-    "page's code": (("src/gradrank/studies/ranknet2005/page.py", "sections = [", "sections = [*[], "), PAGE),
+    "page's code": (("studies/ranknet2005/page.py", "sections = [", "sections = [*[], "), PAGE),
 }
 
 

@@ -12,10 +12,10 @@ from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.models.arsm.expected_measure import expected_value, measure_of
 from gradrank.models.arsm.gradient import arsm_gradient, entropy_gradient, swapped_values
 from gradrank.models.arsm.tanh_net import TanhNet
-from gradrank.studies.arsm.estimators import Estimates, estimates
 from gradrank.training.nets.net import Net
 from gradrank.training.selection import Criterion
 from gradrank.training.solvers.adam import Adam, Average
+from studies.arsm.estimators import Estimates, estimates
 
 MEASURES = ["ndcg@10", "ndcg@2", "ap", "p@2"]
 every_measure = pytest.mark.parametrize("name", MEASURES)

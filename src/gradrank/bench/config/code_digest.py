@@ -29,6 +29,7 @@ WORKFLOW = (PACKAGE / "bench/config/project/workflow").resolve()  # workflow/ of
 # its command. For some stages, callers add the modules of models (train, tune, refit, divisions, study, study_job,
 # report) and of the study (study, study_job).
 PUBLISHED = "bench/literature/*.csv"
+STUDIES = "studies"  # a folder of a project, and the package that its studies are imported from
 NAMED = "src/gradrank"  # replaces the path of PACKAGE in file names
 STAGES: dict[str, tuple[str, ...]] = {
     "fetch": ("gradrank.data.sources.fetch",),
@@ -44,12 +45,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "divisions": ("gradrank.bench.tuning.divisions",),
     "summary": ("gradrank.bench.report.tables.summary", "gradrank.bench.provenance.records", PUBLISHED),
     "explanations": ("gradrank.bench.report.explanations.stage",),
-    "study": (
-        "gradrank.bench.studies.writing",
-        "gradrank.bench.provenance.study_records",
-        PUBLISHED,
-        "studies/*/*.csv",
-    ),
+    "study": ("gradrank.bench.studies.writing", "gradrank.bench.provenance.study_records", PUBLISHED),
     "study_job": (),
     "report": (
         "gradrank.bench.report.document",
@@ -60,6 +56,18 @@ STAGES: dict[str, tuple[str, ...]] = {
     "collect": ("gradrank.bench.provenance.collect",),
     "track": ("gradrank.bench.tracking.runs", "gradrank.evaluation.predict"),
 }
+
+
+def studies_folder() -> Path | None:
+    """Return the folder studies/ of the working folder, else that of this checkout, or None if there is neither."""
+    folders = (Path(STUDIES), PACKAGE.parents[1] / STUDIES)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _folders() -> dict[str, Path]:
+    """Return a dict from name to folder of the packages, besides gradrank, whose code results depend on."""
+    studies = studies_folder()
+    return code_folders() | ({STUDIES: studies} if studies is not None else {})
 
 
 @cache
@@ -88,7 +96,7 @@ def named(path: str) -> str:
 
     The path of a file of another distribution begins with its top-level package, wherever the package is installed.
     """
-    extensions = ((folder, package) for package, folder in code_folders().items())
+    extensions = ((folder, package) for package, folder in _folders().items())
     for folder, name in ((WORKFLOW, "workflow"), (PACKAGE, NAMED), *extensions):
         inside = os.path.relpath(path, folder)
         if not inside.startswith(os.pardir):
@@ -108,7 +116,21 @@ def stage_files(stage: str, *modules: str) -> list[str]:
         raise GradrankError(
             f"{', '.join(missing)}: no such file in {PACKAGE}. Fix: correct STAGES in bench/config/code_digest.py"
         )
-    return sorted({*sources(*set(STAGES[stage]) - set(patterns), *modules), *chain(*read.values())})
+    return sorted(
+        {
+            *sources(*set(STAGES[stage]) - set(patterns), *modules),
+            *chain(*read.values()),
+            *chain(*map(_tables, modules)),
+        }
+    )
+
+
+def _tables(module: str) -> list[str]:
+    """Return the sorted paths of the CSV files next to a module of a study, which its page can read."""
+    path = module_file(module)
+    if path is None or module.partition(".")[0] == "gradrank":
+        return []
+    return sorted(os.path.relpath(table) for table in path.parent.glob("*.csv"))
 
 
 def sources(*modules: str) -> list[str]:
@@ -156,7 +178,7 @@ def _names(statement: Import, path: Path) -> Iterator[str]:
 
 def _module(path: Path) -> str:
     """Return the dotted name of a source file. The last part is `__init__` for a package."""
-    for package, folder in {"gradrank": PACKAGE, **code_folders()}.items():
+    for package, folder in {"gradrank": PACKAGE, **_folders()}.items():
         inside = Path(os.path.relpath(path, folder))
         if inside.parts[0] != os.pardir:
             return ".".join([package, *inside.with_suffix("").parts])
@@ -181,7 +203,7 @@ def module_files(module: str) -> list[Path]:
 def module_file(module: str) -> Path | None:
     """Return the file of a module; None for `gradrank`, for a function and for a module of another package."""
     root, *rest = module.split(".")
-    folder = PACKAGE if root == "gradrank" and rest else code_folders().get(root)
+    folder = PACKAGE if root == "gradrank" and rest else _folders().get(root)
     if folder is None:
         return None
     places = [folder.joinpath(*rest)]

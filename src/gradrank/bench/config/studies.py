@@ -1,8 +1,9 @@
 """The registry of studies: find studies by folder, check their settings in params.yaml, and list their jobs.
 
-Each entry point of the group `gradrank.studies` refers to a package. Each subpackage of such a package is a study. The
-`__init__` of a study defines `TITLE` and `PUBLICATION` (a citation). For a study with settings or jobs of its own, the
-`__init__` also defines:
+Studies are found in the folder studies/ of the working folder, or else of the checkout, and in the packages to which
+the entry points of the group `gradrank.studies` refer. Each subpackage or module of such a folder or package is a
+study. The module of a study, or the `__init__` of its package, defines `TITLE` and `PUBLICATION` (a citation). For a
+study with settings or jobs of its own, the `__init__` also defines:
 
 - `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
 - `jobs(settings)`: a function that returns a dict from the name of each job to its settings, which are plain data. If
@@ -20,6 +21,7 @@ start of the workflow imports the `__init__` of each study, so this file must no
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -30,6 +32,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.validation import validate
+from gradrank.bench.config.code_digest import STUDIES, studies_folder
 
 GROUP = "gradrank.studies"  # the entry points that name packages of studies
 
@@ -58,7 +61,7 @@ class StudySettings(BaseModel):
 @cache
 def study_names() -> list[str]:
     """Return the names of all studies, in alphabetical order."""
-    return sorted(_packages())
+    return sorted(_modules())
 
 
 def get_study(name: str, part: str = "") -> ModuleType:
@@ -68,12 +71,13 @@ def get_study(name: str, part: str = "") -> ModuleType:
     """
     if name not in study_names():
         raise GradrankError(unknown("study", name, study_names()))
-    return importlib.import_module(".".join([_packages()[name], *filter(None, [part])]))
+    return importlib.import_module(study_module(name, part) if part else _modules()[name][0])
 
 
 def study_module(name: str, part: str) -> str:
-    """Return the dotted name of a study's module `part`, without importing it."""
-    return f"{_packages()[name]}.{part}"
+    """Return the dotted name of a study's module `part`, without importing it. A study in one file has one module."""
+    module, is_package = _modules()[name]
+    return f"{module}.{part}" if is_package else module
 
 
 def shows_trainings(form: str) -> bool:
@@ -82,13 +86,22 @@ def shows_trainings(form: str) -> bool:
 
 
 @cache
-def _packages() -> dict[str, str]:
-    """Return a dict from the name of each study to the dotted name of its package."""
-    packages = {}
-    for entry in entry_points(group=GROUP):
-        folders = importlib.import_module(entry.value).__path__
-        packages |= {info.name: f"{entry.value}.{info.name}" for info in pkgutil.iter_modules(folders)}
-    return packages
+def _modules() -> dict[str, tuple[str, bool]]:
+    """Return a dict from the name of each study to its dotted name, and whether it is a package.
+
+    Raises GradrankError if Python finds another package called `studies` before the folder.
+    """
+    packages, folder = [entry.value for entry in entry_points(group=GROUP)], studies_folder()
+    if folder is not None:
+        sys.path.append(str(folder.absolute().parent))  # the last place, so that the folder hides no installed package
+        if not any(map(folder.samefile, importlib.import_module(STUDIES).__path__)):
+            raise GradrankError(f"{folder}: another package is called {STUDIES}. Fix: uninstall that package")
+        packages.append(STUDIES)
+    return {
+        info.name: (f"{package}.{info.name}", info.ispkg)
+        for package in packages
+        for info in pkgutil.iter_modules(importlib.import_module(package).__path__)
+    }
 
 
 def jobs(name: str, settings: StudySettings, trainings: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def test_a_job_and_a_page_are_confirmed_by_the_files_of_the_project(project):
 
 def test_without_results_a_job_is_compared_with_that_of_the_former_code(project):
     shutil.copytree(PACKAGE, "src/gradrank", ignore=shutil.ignore_patterns("__pycache__", "project"))
-    former = Path("src/gradrank/studies/pair_targets/experiments.py")
+    former = Path("studies/pair_targets/experiments.py")
     former.write_text(former.read_text() + "\nFORMER = True\n")
     shutil.rmtree(Results().study(JOBS).job_path("targets").parent)
     command, source = [sys.executable, "-c", DIGEST, JOBS], with_source(Path("src").resolve())
