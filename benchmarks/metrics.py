@@ -56,7 +56,7 @@ def load(source: str):
     """Return (scores, labels, offsets) of a stored collection with random scores, or generated from `rows,queries`."""
     if not Path(source).exists():
         return generated(*map(int, source.split(",")))
-    from gradrank.evaluation.judgements import read_judgements
+    from gradrank.measures.judgements import read_judgements
 
     judgements = read_judgements(source)
     scores = np.random.default_rng(0).normal(size=len(judgements.labels))
@@ -65,7 +65,7 @@ def load(source: str):
 
 def gradrank(names, scores, labels, offsets):
     """Return an evaluation of arrays by gradrank, which includes checks and the search for the rows of each query."""
-    from gradrank.evaluation.rankings.evaluation import evaluate
+    from gradrank.comparison.rankings.evaluation import evaluate
 
     qid = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return lambda: evaluate(labels, scores, qid=qid, metrics=names, convention="trec").per_query["ndcg@10"].mean()
@@ -75,7 +75,7 @@ def gradrank_from_files(scores, labels, offsets):
     """Return an evaluation of Parquet files by gradrank."""
     import polars as pl
 
-    from gradrank.evaluation.rankings.evaluation import evaluate
+    from gradrank.comparison.rankings.evaluation import evaluate
 
     folder = Path(tempfile.mkdtemp())
     sizes = np.diff(offsets)

@@ -13,8 +13,8 @@ gradrank.pin()  # before numpy
 
 # isort: split
 from gradrank.base.errors import GradrankError
-from gradrank.model_formats.export import exported_model, possible_formats
-from gradrank.model_formats.lookup import format_names
+from gradrank.export.export import exported_model, possible_formats
+from gradrank.export.lookup import format_names
 from gradrank.training.contract.test_models import fitted
 from gradrank.training.model import Model
 from gradrank.training.registry import missing_packages, models

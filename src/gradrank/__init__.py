@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from gradrank.base.processor import pin
     from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
     from gradrank.bench.report.tables.results_table import table
+    from gradrank.comparison.rankings.comparison import compare
+    from gradrank.comparison.rankings.evaluation import evaluate
+    from gradrank.comparison.rankings.explanation import explain_convention
+    from gradrank.comparison.rankings.listings import conventions, metrics
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
-    from gradrank.evaluation.estimator.ranker import Ranker, load
-    from gradrank.evaluation.literature.model_tables import model_table as models
-    from gradrank.evaluation.rankings.comparison import compare
-    from gradrank.evaluation.rankings.evaluation import evaluate
-    from gradrank.evaluation.rankings.explanation import explain_convention
-    from gradrank.evaluation.rankings.listings import conventions, metrics
+    from gradrank.ranker.ranker import Ranker, load
+    from gradrank.training.literature.model_tables import model_table as models
 
 __version__ = "0.2.0"
 
@@ -25,17 +25,17 @@ __version__ = "0.2.0"
 _MODULES = {
     "DegenerateModelWarning": "gradrank.base.warning_categories",
     "GradrankWarning": "gradrank.base.warning_categories",
-    "Ranker": "gradrank.evaluation.estimator.ranker",
+    "Ranker": "gradrank.ranker.ranker",
     "TiedScoresWarning": "gradrank.base.warning_categories",
-    "compare": "gradrank.evaluation.rankings.comparison",
-    "conventions": "gradrank.evaluation.rankings.listings",
+    "compare": "gradrank.comparison.rankings.comparison",
+    "conventions": "gradrank.comparison.rankings.listings",
     "datasets": "gradrank.data.datasets",
-    "evaluate": "gradrank.evaluation.rankings.evaluation",
-    "explain_convention": "gradrank.evaluation.rankings.explanation",
-    "load": "gradrank.evaluation.estimator.ranker",
+    "evaluate": "gradrank.comparison.rankings.evaluation",
+    "explain_convention": "gradrank.comparison.rankings.explanation",
+    "load": "gradrank.ranker.ranker",
     "load_dataset": "gradrank.data.datasets",
-    "metrics": "gradrank.evaluation.rankings.listings",
-    "model_table": "gradrank.evaluation.literature.model_tables",
+    "metrics": "gradrank.comparison.rankings.listings",
+    "model_table": "gradrank.training.literature.model_tables",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",
     "table": "gradrank.bench.report.tables.results_table",

@@ -11,7 +11,7 @@ from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.bench.studies.training import Job, values_of
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.ablation.experiments import METRICS
 
 RERUN = "Fix: run `snakemake --cores 2 ablation`"

@@ -11,7 +11,7 @@ from gradrank.bench.report.tables.numbers import setting
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.paired_tests import Question
 from gradrank.bench.studies.study import Inputs, PageSection
-from gradrank.evaluation.significance.decision import RULE, decide_row
+from gradrank.comparison.significance.decision import RULE, decide_row
 from studies.arsm.experiments import convention_of
 from studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
 from studies.arsm.tables import LABELS, MODIFIED, PAPER, Measured

@@ -7,7 +7,7 @@ import numpy as np
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.measures.judgements import read_judgements
 
 # Name of the corpus, its documents and the number of queries, as the makers of LETOR give them (arXiv:1306.2597; Qin et
 # al. 2010). "about" marks rounded numbers.

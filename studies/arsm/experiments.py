@@ -15,7 +15,7 @@ import numpy as np
 from gradrank.bench.studies.training import train_folds
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.ranksvm.dual import weights_after_visits
 from gradrank.training.solvers.ranksvm.objective import group_by_grade

@@ -10,10 +10,10 @@ from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.ranking import Ranking
-from gradrank.evaluation.score_files import read_scores
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.ranking import Ranking
+from gradrank.measures.score_files import read_scores
 from studies.arsm.experiments import convention_of
 from studies.arsm.tables import ARSM, LABELS
 

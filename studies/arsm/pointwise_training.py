@@ -18,8 +18,8 @@ from gradrank.bench.studies.training import fold_result
 from gradrank.data.collection import Collection
 from gradrank.data.row_ranges import rows_of
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.conventions import resolve
+from gradrank.measures.metrics import compute
 from gradrank.models.arsm import ARSM, ARSMParams
 from gradrank.models.arsm.tanh_net import TanhNet
 from gradrank.training.best_of import Candidate, best_of

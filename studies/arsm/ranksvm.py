@@ -14,7 +14,7 @@ from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.literature.published import lookup
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.arsm.experiments import METRICS
 
 SHOWN = "ndcg@3"  # the metric for which our value differs most from the published one

@@ -11,7 +11,7 @@ from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.comparison import verdict_columns
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, describe_significant, paired_tests
 from gradrank.bench.studies.study import Inputs, PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.arsm.experiments import METRICS, convention_of
 from studies.arsm.tables import ARSM, MODIFIED, compare_with_published
 

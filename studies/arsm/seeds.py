@@ -13,7 +13,7 @@ from gradrank.bench.report.tables.table import Column, Row
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.training import values_of
-from gradrank.evaluation.conventions import Convention
+from gradrank.measures.conventions import Convention
 
 SEEDED = (*COLUMNS, Column("seeds", "seeds above 0"))
 SEEDED_NOTE = (

@@ -10,7 +10,7 @@ from gradrank.bench.report.tables.verdicts import count_verdicts
 from gradrank.bench.studies.comparison import difference_columns, difference_row, verdict_columns, verdict_row
 from gradrank.bench.studies.paired_tests import Question, describe_significant
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.arsm.experiments import METRICS
 from studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
 

@@ -8,7 +8,7 @@ from gradrank.bench.literature.published import lookup
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.comparison import verdict_columns
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.arsm.experiments import METRICS
 from studies.arsm.tables import LABELS, MODIFIED, PAPER, Measured, compare_with_published
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from studies.arsm.estimators import estimates
 
 GRADES = np.array([2, 1, 0, 0, 1], np.int32)

@@ -9,8 +9,8 @@ from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.paired_tests import COLUMNS as TESTS
 from gradrank.bench.studies.paired_tests import NOTE, Question, paired_tests
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import decide_row
+from gradrank.comparison.significance.decision import decide_row
+from gradrank.measures.metrics import metric_label
 from studies.average_precision.relevant import Sizes
 from studies.average_precision.tracking import AP, R_PRECISION, Measured
 

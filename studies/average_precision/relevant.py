@@ -6,7 +6,7 @@ import numpy as np
 
 from gradrank.bench.studies.study import Inputs
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.measures.judgements import read_judgements
 
 
 class Sizes(NamedTuple):

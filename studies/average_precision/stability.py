@@ -7,7 +7,7 @@ import numpy as np
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.average_precision.relevant import Sizes
 from studies.average_precision.tracking import AP, METRICS, Measured
 

@@ -8,7 +8,7 @@ from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.means import mean_columns
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then method
 

@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.bench.tuning.fold_training import FoldTraining
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
+from gradrank.measures.conventions import resolve
 from gradrank.models.fusion.comparable_scores import z_score
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradrank.base.conventions import Convention
+from gradrank.comparison.variance import Runs
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.variance import Runs
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
 from gradrank.models.fusion import Fusion
 from gradrank.training.history import History
 from gradrank.training.members import member_features

@@ -10,7 +10,7 @@ from gradrank.base.numbers import number
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.study import Inputs, PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.best_ranking.fusions import BEST, METRICS, RECIPES, TRAINED_ON, UNIT, WEIGHTS, Rankings, rank
 from studies.contest.comparisons import Estimates
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradrank.base.numbers import number
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.comparison.statistics import LEVEL
 from studies.contest.comparisons import MARGINS
 
 MARGINS_IN_WORDS = " and ".join(f"{margin:g}" for margin in MARGINS)

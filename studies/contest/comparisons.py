@@ -25,10 +25,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.significance.power import detectable_difference
-from gradrank.evaluation.statistics import LEVEL, effect_size, holm
-from gradrank.evaluation.variance import Runs, Term, freedom, half_width, query_term, standard_error
+from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.significance.power import detectable_difference
+from gradrank.comparison.statistics import LEVEL, effect_size, holm
+from gradrank.comparison.variance import Runs, Term, freedom, half_width, query_term, standard_error
 
 BASELINES = ("ranksvm", "regression", "single_feature")
 MARGINS = (0.005, 0.01)

@@ -14,7 +14,7 @@ from gradrank.bench.studies.study import Inputs
 from gradrank.bench.tuning.folders import Contest
 from gradrank.bench.tuning.selection import DEFAULT, Choice, adopt, choose, read_trials
 from gradrank.bench.tuning.values import METRICS
-from gradrank.evaluation.variance import Runs
+from gradrank.comparison.variance import Runs
 
 if TYPE_CHECKING:
     import polars as pl

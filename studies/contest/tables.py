@@ -10,8 +10,8 @@ from gradrank.base.files import sha256
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.tuning.values import METRICS
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.variance import Runs
+from gradrank.comparison.variance import Runs
+from gradrank.measures.metrics import metric_label
 from studies.contest.budget import Crossing
 from studies.contest.comparisons import MARGINS, half_widths
 from studies.contest.results import HEADLINE, ContestEntry, configuration_in_words

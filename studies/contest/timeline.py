@@ -9,8 +9,8 @@ from gradrank.bench.report.plots import svg
 from gradrank.bench.report.plots.strips import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
 from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.study import Figure, PageSection
-from gradrank.evaluation.literature.model_families import year
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
+from gradrank.training.literature.model_families import year
 from gradrank.training.registry import get_model
 from studies.contest.comparisons import Estimates, half_widths
 from studies.contest.results import HEADLINE, ContestEntry

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gradrank.base.numbers import number
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.comparison.statistics import LEVEL
 from studies.factorial.scopes import BEYOND, MEAN, NO_EVIDENCE, Rows
 
 RULES = [

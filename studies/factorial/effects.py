@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.evaluation.variance import CONFIDENCE, fold_queries
+from gradrank.comparison.variance import CONFIDENCE, fold_queries
 
 DRAWS = 2000
 

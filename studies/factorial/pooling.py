@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.evaluation.variance import CONFIDENCE
+from gradrank.comparison.variance import CONFIDENCE
 from studies.factorial.effects import Terms, p_values
 
 LEAST = 1e-18  # a variance of 0, of two methods with equal values, would have an infinite weight

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.evaluation.significance.power import detectable_difference
-from gradrank.evaluation.statistics import LEVEL, holm
+from gradrank.comparison.significance.power import detectable_difference
+from gradrank.comparison.statistics import LEVEL, holm
 from studies.factorial.contrasts import Contrast, contrasts, deviations, matrix
 from studies.factorial.effects import DRAWS, Cells, Terms, draw, estimate, intervals
 from studies.factorial.pooling import mean_of, random_effects

@@ -5,7 +5,7 @@ from typing import Any
 
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Table
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.contest.results import HEADLINE
 from studies.factorial.scopes import BEYOND, Rows
 

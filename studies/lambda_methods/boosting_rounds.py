@@ -7,7 +7,7 @@ import numpy as np
 
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.lambda_methods.experiments import METRIC
 
 STAGES = {"2 to 10": (2, 10), "11 to 50": (11, 50), "51 to the last": (51, None)}  # first and last round

@@ -12,8 +12,8 @@ from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import decide_row
+from gradrank.comparison.significance.decision import decide_row
+from gradrank.measures.metrics import metric_label
 
 CONVENTION = "letor4"  # that of the selection, which computes the validation values
 ENTRY = "nodes"  # the variants of the study, one per number of hidden nodes

@@ -8,9 +8,9 @@ import numpy as np
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute, metric_label
-from gradrank.evaluation.score_files import read_scores
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute, metric_label
+from gradrank.measures.score_files import read_scores
 
 RANKNET, LAMBDARANK = "ranknet_two_layer", "lambdarank"
 METRIC = "ndcg@10"

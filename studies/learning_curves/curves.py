@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.statistics import effect_size, holm
-from gradrank.evaluation.variance import Runs, freedom, half_width, standard_error
+from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.statistics import effect_size, holm
+from gradrank.comparison.variance import Runs, freedom, half_width, standard_error
 from studies.contest.comparisons import Estimate
 from studies.learning_curves.experiments import UNIT
 

@@ -18,9 +18,9 @@ import numpy as np
 from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
 from gradrank.training.fit import fit
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model

@@ -8,7 +8,7 @@ from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from studies.learning_curves.curves import Curves, comparisons, curves_of, winners
 from studies.learning_curves.experiments import METRIC
 

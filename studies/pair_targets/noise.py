@@ -9,7 +9,7 @@ from gradrank.base.numbers import number, p_value
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.study import Figure, PageSection
-from gradrank.evaluation.statistics import LEVEL, Interval, holm, mean_interval, paired_t
+from gradrank.comparison.statistics import LEVEL, Interval, holm, mean_interval, paired_t
 from studies.pair_targets.claims import OURS, Claim
 from studies.pair_targets.experiments import FEATURES, JUDGES, KINDS
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.statistics import mean_interval
+from gradrank.comparison.statistics import mean_interval
 from studies.ranknet2005.boosted import LEAVES, METHODS, ROUNDS
 from studies.ranknet2005.draws import Run, by_draw
 from studies.ranknet2005.table1 import TARGETS

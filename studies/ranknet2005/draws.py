@@ -8,7 +8,7 @@ import numpy as np
 from gradrank.bench.literature.verdict import DRAWS, Band, Judged, judge
 from gradrank.bench.report.tables.table import Column, Row
 from gradrank.bench.studies.comparison import unpublished_row, verdict_columns, verdict_row
-from gradrank.evaluation.statistics import prediction_interval
+from gradrank.comparison.statistics import prediction_interval
 
 NOTE = (
     "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "

@@ -12,9 +12,9 @@ import numpy as np
 from gradrank.bench.report.tables.numbers import P, setting
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.comparison.significance.decision import RULE
+from gradrank.comparison.statistics import holm
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.significance.decision import RULE
-from gradrank.evaluation.statistics import holm
 from gradrank.training.nets.layer_functions import affine
 from gradrank.training.nets.net import Net, standardised
 from gradrank.training.nets.net_ranker import NetRanker

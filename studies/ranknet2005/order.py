@@ -9,8 +9,8 @@ from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.significance.decision import RULE, decide_row
-from gradrank.evaluation.statistics import holm, wilcoxon
+from gradrank.comparison.significance.decision import RULE, decide_row
+from gradrank.comparison.statistics import holm, wilcoxon
 from studies.ranknet2005.published import PRIVATE, value
 from studies.ranknet2005.trainings import METRIC, Training, over_seeds
 from studies.ranknet2005.web_search import METHODS, table4_trainings

@@ -12,7 +12,7 @@ from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.report.tables.verdicts import count_verdicts
 from gradrank.bench.studies.comparison import verdict_columns
 from gradrank.bench.studies.study import Figure, PageSection
-from gradrank.evaluation.statistics import prediction_interval
+from gradrank.comparison.statistics import prediction_interval
 from studies.ranknet2005.artificial import LINEAR_SHARES, TABLE1
 from studies.ranknet2005.draws import NOTE, OVER_DRAWS, Run, over_draws
 from studies.ranknet2005.published import value

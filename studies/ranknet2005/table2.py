@@ -7,7 +7,7 @@ import numpy as np
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.report.tables.verdicts import count_verdicts
 from gradrank.bench.studies.study import PageSection
-from gradrank.evaluation.statistics import mean_interval
+from gradrank.comparison.statistics import mean_interval
 from studies.ranknet2005.artificial import ZERO_EPOCHS, ZERO_SIZE
 from studies.ranknet2005.draws import NOTE, OVER_DRAWS, PERCENT_ROUNDING, SHARE_ROUNDING, Run, over_draws
 from studies.ranknet2005.published import published, value

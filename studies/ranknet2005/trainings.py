@@ -17,7 +17,7 @@ from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.bench.studies.study import Inputs
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradrank.data.order import order
 from gradrank.data.sources.synthetic import Target, draw, draw_features, draw_weights, grades, polynomial_terms
-from gradrank.evaluation.query_loops import pair_counts
+from gradrank.measures.query_loops import pair_counts
 
 FILES, FILE = 1000, 50
 PARTS = {"train": slice(0, 40_000), "vali": slice(40_000, 45_000), "test": slice(45_000, 50_000)}

@@ -19,8 +19,8 @@ from gradrank.bench.report.tables.verdicts import count_verdicts
 from gradrank.bench.studies.comparison import verdict_columns, verdict_row
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.bench.studies.study import Inputs, PageSection
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.metrics import metric_label
 
 DATASET = "mq2007"  # the only data set of the report
 METRICS = ("ndcg@15", "ndcg")  # the stated cutoff at rank 15, or the whole list

@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from gradrank.models.ranksvm import RankSVMParams
 from gradrank.models.ranksvm_ndcg import RankSVMNDCGParams
 from gradrank.training.selection import Criterion

@@ -7,7 +7,7 @@ from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.means import mean_columns
 from gradrank.bench.studies.paired_tests import NOTE, PAIR_COLUMNS, describe_significant, pair_tests
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 
 DOCUMENTS = 11  # number of documents of the query; one of them is relevant
 PAIRS = (  # (weighted, plain) models: the four forms of RankSVM, then RankBoost

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gradrank.evaluation.rankings.evaluation import evaluate
+from gradrank.comparison.rankings.evaluation import evaluate
 
 PAGE = Path(__file__).parents[2] / "docs/conventions.md"
 

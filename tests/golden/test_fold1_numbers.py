@@ -11,7 +11,7 @@ import pytest
 from gradrank.bench.config.params import load
 from gradrank.bench.literature.published import by_fold
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 from studies.ranknet2005.trainings import CONVENTION, METRIC

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.rankings.letor_report import LETOR_TABLES, letor_report
-from gradrank.evaluation.score_files import read_scores
+from gradrank.comparison.rankings.letor_report import LETOR_TABLES, letor_report
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
+from gradrank.measures.score_files import read_scores
 
 # Data set, the fold and part whose test documents were scored.
 FILES = [("mq2007", 1, 5), ("ohsumed", 2, 1)]

@@ -23,10 +23,10 @@ from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
 from gradrank.bench.folds.per_query import read_test_queries
 from gradrank.bench.report.tables.summary import summary
+from gradrank.comparison.statistics import friedman_nemenyi, mean_difference, mean_interval
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
-from gradrank.evaluation.statistics import friedman_nemenyi, mean_difference, mean_interval
 from gradrank.training import selection
 from gradrank.training.contract.test_models import QUICK_SCORERS
 from gradrank.training.registry import models

@@ -25,12 +25,12 @@ from campaign import Campaign
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import write_json
+from gradrank.comparison.rankings.evaluation import evaluate
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.predict import predict
-from gradrank.evaluation.rankings.evaluation import evaluate
+from gradrank.measures.judgements import read_judgements
 from gradrank.models.single_feature import SingleFeature
+from gradrank.ranker.predict import predict
 from gradrank.training.trained_fold import TrainedFold
 
 METRICS = ["ndcg@5", "map"]

@@ -65,8 +65,8 @@ from gradrank.base.compiled_cache import use_cache_folder
 folder = use_cache_folder()
 import numba
 import numpy as np
-from gradrank.evaluation.query_loops import running_sum
-from gradrank.evaluation.tied_loops import group_means
+from gradrank.measures.query_loops import running_sum
+from gradrank.measures.tied_loops import group_means
 numba.njit(lambda x: x + 1.0)(2.0)  # loads the compiler before the processes are forked
 ends = np.array([0, 2, 4])
 

@@ -4,7 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from gradrank.evaluation.explanations.tree_shapley import tree_shapley
+from gradrank.explanations.tree_shapley import tree_shapley
 from gradrank.training.solvers.tree_forms import lightgbm_forms
 
 shap = pytest.importorskip("shap")

@@ -27,7 +27,7 @@ from gradrank.bench.folds.job import train
 from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns
-from gradrank.model_formats.lookup import find_format, format_names
+from gradrank.export.lookup import find_format, format_names
 from gradrank.training.contract.test_models import every_model, quick, random_part, with_gaps
 from gradrank.training.contract.test_scoring_forms import near_thresholds
 from gradrank.training.registry import get_model

@@ -20,8 +20,8 @@ from chromium import PROGRAM, Chromium
 
 from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
-from gradrank.evaluation.significance.decision import decide_row
-from gradrank.evaluation.statistics import compare_all
+from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.statistics import compare_all
 
 WIDTHS = (390, 768, 1400)
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}  # what a browser fetches

@@ -20,7 +20,7 @@ from gradrank.bench.results import Results
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
+from gradrank.measures.conventions import resolve
 from gradrank.training.fold_folder import FoldFolder
 
 DATASET, FOLDS = "mine", 5

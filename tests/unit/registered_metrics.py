@@ -3,7 +3,7 @@
 from itertools import product
 from string import Formatter
 
-from gradrank.evaluation.metrics import METRICS
+from gradrank.measures.metrics import METRICS
 
 # By parameter in a metric's name. Some k are smaller and some are larger than the number of documents in the tests.
 PARAMETERS = {

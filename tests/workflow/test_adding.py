@@ -67,9 +67,9 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     (source / "training/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
     shipped = (source / "training/scorers/linear.py").read_text()
     (source / "training/scorers/added_scorer.py").write_text(shipped.replace("def linear", "def added_scorer"))
-    with (source / "evaluation/metrics.py").open("a") as stream:
+    with (source / "measures/metrics.py").open("a") as stream:
         stream.write(METRIC)
-    conventions = source / "evaluation/conventions.py"
+    conventions = source / "measures/conventions.py"
     before, end, after = conventions.read_text().rpartition("    )\n}\n")
     conventions.write_text(before + CONVENTION + end + after)
     with (source / "data/sources/catalogue.yaml").open("a") as stream:

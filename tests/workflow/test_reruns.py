@@ -55,7 +55,7 @@ CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
         of_models("single_feature"),
     ),
     "metric's code": (
-        ("src/gradrank/evaluation/metrics.py", "np.isnan(ranking.convention.empty)", "True"),
+        ("src/gradrank/measures/metrics.py", "np.isnan(ranking.convention.empty)", "True"),
         {"evaluate_folds": methods(), "summary": SCOPES, "study_job": {"studies/ranknet2005/reduced/jobs"}} | PAGE,
     ),
     "convention": ({"evaluation": {"convention": "standard"}}, of_models(*MODELS) | PAGE),

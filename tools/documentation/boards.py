@@ -27,9 +27,9 @@ from gradrank.bench.report.tables.dataset_values import DatasetValues, headline_
 from gradrank.bench.report.tables.numbers import descending
 from gradrank.bench.report.tables.table import Row
 from gradrank.bench.results import Results
+from gradrank.comparison.significance.decision import decide_row
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.literature.model_families import OTHERS, year
-from gradrank.evaluation.significance.decision import decide_row
+from gradrank.training.literature.model_families import OTHERS, year
 from gradrank.training.registry import models
 
 SIGNS = {"better": 1, "worse": -1, "no evidence": 0}

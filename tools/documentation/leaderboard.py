@@ -11,9 +11,9 @@ from boards import Board
 from gradrank.base.numbers import number
 from gradrank.base.text_tables import Grid, markdown_table
 from gradrank.bench.report.tables.bold import BOLD
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import RULE
+from gradrank.comparison.significance.decision import RULE
+from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.metrics import metric_label
 
 HERE = Path(__file__).parent
 ORIGIN = (("parameters", "parameters"), ("source", "source"), ("bibtex", "BibTeX"), ("reproduce", "command"))

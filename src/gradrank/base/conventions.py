@@ -1,6 +1,6 @@
 """The class Convention: the choices in which evaluation programs differ.
 
-The named conventions are in `gradrank.evaluation.conventions`. Training imports this module only, so an additional
+The named conventions are in `gradrank.measures.conventions`. Training imports this module only, so an additional
 convention retrains nothing.
 """
 

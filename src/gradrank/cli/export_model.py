@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gradrank.cli.options import USE, Docid, Ignore, Query, example, use_one_thread
-from gradrank.model_formats.lookup import format_names
+from gradrank.export.lookup import format_names
 
 commands = typer.Typer()
 
@@ -41,8 +41,8 @@ def export_model(
     use_one_thread()
     from gradrank.data.reader import batches, read_new
     from gradrank.data.tables.roles import Columns
-    from gradrank.model_formats.check import check as run_check
-    from gradrank.model_formats.export import export, feature_names, read_names
+    from gradrank.export.check import check as run_check
+    from gradrank.export.export import export, feature_names, read_names
     from gradrank.training.trained_fold import TrainedFold
 
     trained = TrainedFold.load(fold)

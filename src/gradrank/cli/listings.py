@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from gradrank.data.datasets import datasets
-from gradrank.evaluation.literature.model_tables import model_table
+from gradrank.training.literature.model_tables import model_table
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.spaces import first_configuration, in_words, space_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gradrank.base.errors import GradrankError
-from gradrank.evaluation.conventions import CONVENTIONS, resolve
+from gradrank.measures.conventions import CONVENTIONS, resolve
 
 if TYPE_CHECKING:
     from gradrank.data.layout import FoldOptions

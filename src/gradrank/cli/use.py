@@ -55,11 +55,11 @@ def evaluate(
 
     Documents that a TREC run leaves out are counted on standard error.
     """
+    from gradrank.comparison.rankings.evaluation import evaluate as run
+    from gradrank.comparison.rankings.letor_report import LETOR_METRICS, letor_tables
     from gradrank.data.pipes import readable_path
     from gradrank.data.tables.roles import Columns
-    from gradrank.evaluation.judgements import read_judgements
-    from gradrank.evaluation.rankings.evaluation import evaluate as run
-    from gradrank.evaluation.rankings.letor_report import LETOR_METRICS, letor_tables
+    from gradrank.measures.judgements import read_judgements
 
     columns = Columns(query, label, docid)
     scores, data = readable_path(scores), readable_path(data)  # a pipe can be read only once
@@ -74,7 +74,7 @@ def evaluate(
     if result.note:
         typer.echo(result.note, err=True)
     if against is not None:
-        from gradrank.evaluation.agreement import agreement as run_agreement
+        from gradrank.comparison.agreement import agreement as run_agreement
 
         agreement = run_agreement(scores, against, data, columns=columns).drop("qid")
         _echo_means(agreement, f"against {against}")
@@ -121,9 +121,9 @@ def compare(
 
     Each line of the table compares two score files.
     """
+    from gradrank.comparison.rankings.comparison import compare as run
     from gradrank.data.tables.roles import Columns
-    from gradrank.evaluation.judgements import read_judgements
-    from gradrank.evaluation.rankings.comparison import compare as run
+    from gradrank.measures.judgements import read_judgements
 
     names = [os.fsencode(path.stem).decode(errors="replace") for path in scores]
     for name in names:
@@ -164,7 +164,7 @@ def predict(
     """
     use_one_thread()
     from gradrank.data.tables.roles import Columns
-    from gradrank.evaluation.predict import predict as run
+    from gradrank.ranker.predict import predict as run
 
     columns = Columns(query, docid=docid, ignore=tuple(ignore or ()))
     run(model, input, out, form, columns if columns.named() else None)
@@ -199,11 +199,11 @@ def importance(
     """
     use_one_thread()
     from gradrank.base.conventions import selection_convention
-    from gradrank.evaluation.conventions import resolve
-    from gradrank.evaluation.explanations.documents import read_judged_documents
-    from gradrank.evaluation.explanations.importance import group_columns
-    from gradrank.evaluation.explanations.importance import importance as run
-    from gradrank.evaluation.metric_names import metric_name
+    from gradrank.explanations.documents import read_judged_documents
+    from gradrank.explanations.importance import group_columns
+    from gradrank.explanations.importance import importance as run
+    from gradrank.measures.conventions import resolve
+    from gradrank.measures.metric_names import metric_name
     from gradrank.training.trained_fold import TrainedFold
 
     metric_name(metric)  # an unknown name is reported before the data are read
@@ -258,8 +258,8 @@ def explain(
     The contributions sum to the difference of the two scores.
     """
     use_one_thread()
-    from gradrank.evaluation.explanations.documents import read_query
-    from gradrank.evaluation.explanations.pairs import explain_documents
+    from gradrank.explanations.documents import read_query
+    from gradrank.explanations.pairs import explain_documents
     from gradrank.training.trained_fold import TrainedFold
 
     trained = TrainedFold.load(fold)

@@ -20,9 +20,9 @@ from gradrank.data.feature_columns import feature_columns
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
 from studies.ablation.experiments import METRICS, run_job
 from studies.ablation.page import VERDICTS, build
 

@@ -16,9 +16,9 @@ from gradrank.bench.literature.verdict import seed_reach
 from gradrank.bench.results import read_job, write_job
 from gradrank.bench.studies.paired_tests import Question
 from gradrank.bench.studies.training import fold_result
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.ranking import Ranking
+from gradrank.measures.conventions import resolve
+from gradrank.measures.metrics import compute
+from gradrank.measures.ranking import Ranking
 from made_collection import store
 from made_study import PARAMS, PARTS, QUERIES, make_study, written
 from studies.arsm import Settings, training_jobs

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.evaluation.metrics import average_precision as average_precision_of
+from gradrank.measures.metrics import average_precision as average_precision_of
 from made_study import DOCUMENTS, make_study, written
 from studies.average_precision.accuracy import accuracy
 from studies.average_precision.page import CONVENTION

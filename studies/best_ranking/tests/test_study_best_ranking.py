@@ -15,8 +15,8 @@ from gradrank.bench.tuning.fold_training import FoldTraining, selected_step
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.conventions import resolve
+from gradrank.measures.metrics import compute
 from gradrank.models.fusion.comparable_scores import z_score
 from gradrank.training.history import History
 from gradrank.training.registry import models

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gradrank.evaluation.variance import Runs, half_width, query_term
+from gradrank.comparison.variance import Runs, half_width, query_term
 from studies.contest.budget import best_of_weights, expected_best
 from studies.contest.comparisons import Estimates, half_widths, pooled_variance
 

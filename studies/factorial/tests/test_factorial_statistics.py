@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.evaluation.variance import Runs, query_term
+from gradrank.comparison.variance import Runs, query_term
 from studies.factorial.compute import best_within, front
 from studies.factorial.contrasts import contrasts, deviations, matrix
 from studies.factorial.effects import DRAWS, Cells, Terms, draw, estimate, intervals

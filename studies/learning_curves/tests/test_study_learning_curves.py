@@ -12,8 +12,8 @@ from gradrank.bench.tuning.fold_training import FoldTraining
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.conventions import resolve
+from gradrank.measures.metrics import compute
 from gradrank.training.registry import models
 from made_project import SETTINGS
 from recomputed import assert_recomputed

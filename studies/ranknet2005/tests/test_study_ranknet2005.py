@@ -12,8 +12,8 @@ from scipy.stats import t
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.results import read_job, write_job
 from gradrank.bench.studies.study import Inputs, Table
+from gradrank.comparison.statistics import wilcoxon
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.statistics import wilcoxon
 from gradrank.training.nets.net import Net
 from made_trainings import DATASET, PARAMS, make_trainings
 from studies.ranknet2005.artificial import LINEAR_SHARES

@@ -5,7 +5,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.metrics import compute
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 from made_trainings import FOLDS, make_collection

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli import app
-from gradrank.evaluation.rankings.comparison import compare
+from gradrank.comparison.rankings.comparison import compare
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from gradrank.bench.folds.job import train
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.explanations.importance import importance
-from gradrank.evaluation.explanations.pairs import explain_pair
+from gradrank.explanations.importance import importance
+from gradrank.explanations.pairs import explain_pair
 from gradrank.training.trained_fold import TrainedFold
 
 NAMES = ["bm25", "links", "age"]

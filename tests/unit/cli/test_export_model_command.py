@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
 from gradrank.bench.cli import app
-from gradrank.model_formats.formats.linear import LinearReader
+from gradrank.export.formats.linear import LinearReader
 from gradrank.models.single_feature import SingleFeature
 
 TEXT = "".join(f"0 qid:{1 + row // 3} 1:{row % 4} 2:{row % 3 - 1}.5 3:{row}\n" for row in range(9))

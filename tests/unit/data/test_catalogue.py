@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.sources.catalogue import Archive, Entry, SingleFile, catalogue, check_counts, get_entry
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS
 
 GENERATED = ["synthetic_net", "synthetic_poly"]
 LICENSED = ["mq2007", "ohsumed", "mq2008", "mslr_web10k", "mslr_web30k", "istella", "yahoo_ltrc"]

@@ -13,8 +13,8 @@ import gradrank
 from gradrank.base.errors import GradrankError
 from gradrank.data.file_forms import check_form
 from gradrank.data.layout import find_layout
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.score_files import read_scores
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.score_files import read_scores
 
 FRAME = pl.DataFrame({"qid": [1, 1], "docid": ["A", "B"], "score": [2.0, 1.0]})
 CSV = FRAME.write_csv()

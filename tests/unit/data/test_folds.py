@@ -13,7 +13,7 @@ from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
-from gradrank.evaluation.estimator.inputs import held_out_queries
+from gradrank.ranker.inputs import held_out_queries
 
 
 def text(ids) -> str:

@@ -12,7 +12,7 @@ from gradrank.bench.folds.job import train
 from gradrank.data.normalisation import BLOCK_ROWS, Normaliser
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.predict import predict
+from gradrank.ranker.predict import predict
 from gradrank.training.trained_fold import TrainedFold
 
 SIZES = (1, 5, 12, 3, 1, 40)

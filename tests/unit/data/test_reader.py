@@ -13,7 +13,7 @@ from gradrank.data.parse import parse
 from gradrank.data.reader import read_collection
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.measures.judgements import read_judgements
 
 
 def read(tmp_path, content, name="a.csv", **columns):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.evaluation.metrics import ndcg_at
+from gradrank.measures.metrics import ndcg_at
 from gradrank.models.regression import Regression
 from gradrank.models.smoothrank.annealing import annealed
 from gradrank.training.losses.smoothrank import smoothrank

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
-from gradrank.evaluation.metrics import ndcg_at
+from gradrank.measures.metrics import ndcg_at
 from gradrank.training.lookup import find_loss
 from gradrank.training.losses.mdprank import returns
 from gradrank.training.losses.neural_ndcg import sinkhorn

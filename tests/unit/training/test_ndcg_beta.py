@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradrank.data.pairs import crucial_pairs
-from gradrank.evaluation.metrics import ndcg_beta
+from gradrank.measures.metrics import ndcg_beta
 from gradrank.training.ndcg_beta import ideal_dcg_beta
 
 

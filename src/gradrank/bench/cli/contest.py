@@ -55,7 +55,7 @@ def tune(
     from gradrank.bench.tuning.trials import Plan
     from gradrank.bench.tuning.trials import tune as run
     from gradrank.bench.tuning.variants import warm_up
-    from gradrank.evaluation.conventions import resolve
+    from gradrank.measures.conventions import resolve
 
     modules = _add_variant(model, variant)
     if variant:
@@ -128,7 +128,7 @@ def refit(
     from gradrank.bench.tuning.members import member_choices, tuner_choices
     from gradrank.bench.tuning.refits import Refits, train_members
     from gradrank.bench.tuning.refits import refit as run
-    from gradrank.evaluation.conventions import resolve
+    from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)
     modules = _add_variant(method, variant) + ((CHOICE_VALUES,) if only_choices else ())
@@ -167,7 +167,7 @@ def divisions(
     from gradrank.bench.tuning.divisions import evaluate_divisions
     from gradrank.bench.tuning.folders import Contest
     from gradrank.bench.tuning.members import tuner_choices
-    from gradrank.evaluation.conventions import resolve
+    from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)
     choice, *_ = tuner_choices(folder, data, method, 1, seconds)

@@ -201,7 +201,7 @@ def train(
     use_one_thread()
     from gradrank.base.validation import read_params
     from gradrank.bench.folds.job import train as run
-    from gradrank.evaluation.conventions import resolve
+    from gradrank.measures.conventions import resolve
 
     values = read_params(params)
     digest = code or _training_code(model, values)
@@ -268,7 +268,7 @@ def evaluate_folds(
     from gradrank.base.validation import read_params
     from gradrank.bench.config.code_digest import code_digest
     from gradrank.bench.folds.evaluate import evaluate_folds as run
-    from gradrank.evaluation.conventions import resolve
+    from gradrank.measures.conventions import resolve
 
     names = [resolve(name).name for name in conventions.split(",")]
     spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}

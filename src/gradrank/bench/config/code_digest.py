@@ -50,11 +50,11 @@ STAGES: dict[str, tuple[str, ...]] = {
     "report": (
         "gradrank.bench.report.document",
         "bench/report/pages/*.[!p]*",
-        "evaluation/literature/*.bib",
+        "training/literature/*.bib",
         "training/losses/*.py",  # the page Methods names every loss in this folder
     ),
     "collect": ("gradrank.bench.provenance.collect",),
-    "track": ("gradrank.bench.tracking.runs", "gradrank.evaluation.predict"),
+    "track": ("gradrank.bench.tracking.runs", "gradrank.ranker.predict"),
 }
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradrank.base.errors import GradrankError, unknown
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metrics import find
+from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.metrics import find
 
 
 def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:

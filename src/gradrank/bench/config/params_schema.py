@@ -17,7 +17,7 @@ from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.studies import StudySettings, get_study, study_names
 from gradrank.bench.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS
 from gradrank.training.model import Model
 from gradrank.training.registry import models
 

@@ -5,7 +5,7 @@ from gradrank.base.text_tables import pipe_table
 from gradrank.bench.diff import wording
 from gradrank.bench.diff.compare import Comparison, MovedQueries
 from gradrank.bench.report.tables.table import Column, Table
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 MOST_ROWS = 10  # a longer table of changes is collapsed
 

@@ -11,7 +11,7 @@ from gradrank.base.files import atomic
 from gradrank.bench.diff.compare import Comparison, compare
 from gradrank.bench.diff.read_state import read_state
 from gradrank.bench.diff.regression import EXIT_CODE, limit, regressions
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 PIPE_WIDTH = 120  # characters per line if the output is a file or a pipe
 

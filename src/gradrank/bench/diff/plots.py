@@ -11,7 +11,7 @@ from gradrank.bench.diff.verdicts import MeanDifference
 from gradrank.bench.report.plots import svg
 from gradrank.bench.report.plots.frame import Frame
 from gradrank.bench.report.plots.strips import axis, bar, strip, vertical_line
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 WIDTH = 300
 FRAME = Frame(left=42, right=292, top=8, bottom=116)

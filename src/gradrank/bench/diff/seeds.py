@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.evaluation.statistics import PairedTest
-from gradrank.evaluation.variance import Term, half_width
+from gradrank.comparison.statistics import PairedTest
+from gradrank.comparison.variance import Term, half_width
 
 DECIMALS = 6  # decimals of the values in queries.parquet, which are stored as float32
 

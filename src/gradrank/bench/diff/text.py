@@ -8,7 +8,7 @@ from rich.text import Text
 from gradrank.base.numbers import MINUS
 from gradrank.bench.diff import wording
 from gradrank.bench.diff.compare import Comparison
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 STYLES = {"better": "bold green", "worse": "bold red", "within seeds": "yellow", "untested": "yellow"}
 MOST_CHANGES = 20  # maximum number of changes shown per kind

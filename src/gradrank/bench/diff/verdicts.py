@@ -1,7 +1,7 @@
 """The tested difference of a method between A and B, and its verdict.
 
 The interval of a difference is a bootstrap interval over queries. A method with equal values in A and B on every query
-is not tested. The verdict is better or worse by `gradrank.evaluation.significance.decision`.
+is not tested. The verdict is better or worse by `gradrank.comparison.significance.decision`.
 
 If A or B has several seeds, the value of a query is the mean over seeds, and the interval is widened by the variance
 over seeds. The verdict is "within seeds" if other seeds alone could cause a difference of this size. This verdict does
@@ -16,8 +16,8 @@ import numpy as np
 
 from gradrank.bench.diff.seeds import in_one_precision, seed_noise, widened
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.statistics import holm, paired_test, win_tie_loss
+from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.statistics import holm, paired_test, win_tie_loss
 
 Verdict = Literal["better", "worse", "within seeds", "no evidence", "unchanged", "untested"]
 

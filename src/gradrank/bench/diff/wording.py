@@ -11,7 +11,7 @@ from gradrank.bench.diff.state import State
 from gradrank.bench.diff.verdicts import MeanDifference, Verdict
 from gradrank.bench.report.tables.numbers import P, seconds
 from gradrank.bench.report.tables.table import Column, Table
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}
 TITLES = {"params": "Parameters", "data": "Data", "code": "Code", "versions": "Packages"}

@@ -19,10 +19,10 @@ from gradrank.bench.folds.seeds import SEED
 from gradrank.bench.results import MethodFolder
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.query_table import query_table
-from gradrank.evaluation.score_files import read_ranking
+from gradrank.measures.conventions import Convention, resolve
+from gradrank.measures.judgements import Judgements, read_judgements
+from gradrank.measures.query_table import query_table
+from gradrank.measures.score_files import read_ranking
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.score_checks import has_order
 

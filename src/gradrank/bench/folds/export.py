@@ -5,9 +5,9 @@ from pathlib import Path
 from gradrank.base.own_folders import CONTENTS, check_own_folder, write_contents
 from gradrank.bench.results import MethodFolder
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.export import KINDS, export_scores, export_trec
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.score_files import read_scores
+from gradrank.export.rankings import KINDS, export_scores, export_trec
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.score_files import read_scores
 
 
 def export_model(folder: Path | str, data: Path | str, out: Path | str) -> list[Path]:

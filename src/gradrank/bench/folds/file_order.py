@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from gradrank.bench.folds.per_query import QueryValues
+from gradrank.comparison.rankings.tied_scores import MOST_NAMED, NOTABLE_SHARE, SERIOUS_SHARE, share_of_half_width
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import in_expectation
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute, metric_label
-from gradrank.evaluation.rankings.tied_scores import MOST_NAMED, NOTABLE_SHARE, SERIOUS_SHARE, share_of_half_width
+from gradrank.measures.conventions import in_expectation
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute, metric_label
 
 CONSTANT = "constant"  # name of the row for a ranking that gives every document the same score
 Values = Mapping[str, QueryValues]  # key: convention

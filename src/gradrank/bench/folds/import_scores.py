@@ -1,6 +1,6 @@
 """Import of score files from another system, in place of a training job.
 
-The forms of the files are those of `gradrank.evaluation.score_files.read_scores`. Documents without a score have no
+The forms of the files are those of `gradrank.measures.score_files.read_scores`. Documents without a score have no
 rank, as in trec_eval.
 """
 
@@ -21,8 +21,8 @@ from gradrank.bench.folds.job import reproducible_files
 from gradrank.bench.folds.score_file_pattern import IMPORTED, ORIGIN, score_files
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.score_files import read_ranking
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.score_files import read_ranking
 from gradrank.training.fold_folder import FoldFolder, partial_folder, publish
 
 

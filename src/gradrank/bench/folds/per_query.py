@@ -6,10 +6,10 @@ the mean could change with other queries. The interval is not meant for comparin
 so only paired tests can separate methods.
 
 If the test parts of folds overlap, a query is tested in several folds. It counts in the mean of each of these folds. In
-intervals and tests, it counts once, with the mean of its values (`gradrank.evaluation.fold_weights.once_per_query`).
+intervals and tests, it counts once, with the mean of its values (`gradrank.comparison.fold_weights.once_per_query`).
 
 If a method was trained with several seeds, the value of a query is the mean over seeds. The interval then covers the
-sample of queries within folds and the sample of seeds (`gradrank.evaluation.variance`).
+sample of queries within folds and the sample of seeds (`gradrank.comparison.variance`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +24,12 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.bench.folds.seeds import SEED
 from gradrank.bench.results import DatasetFolder, MethodFolder
-from gradrank.evaluation.fold_weights import once_per_query
-from gradrank.evaluation.variance import Runs
+from gradrank.comparison.fold_weights import once_per_query
+from gradrank.comparison.variance import Runs
 
 if TYPE_CHECKING:
     import polars as pl
-from gradrank.evaluation.query_table import QUERY
+from gradrank.measures.query_table import QUERY
 
 COMPACT = ("ndcg@10", "map")
 DECIMALS = 6  # of the values in queries.parquet

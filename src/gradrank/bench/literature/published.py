@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from gradrank.bench.literature.published_runs import FILES, Runs, mean_of_runs, run_metrics, runs_of
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 RESULTS = ("letor_results.csv", "catboost_benchmark.csv")
 MEAN_ROUNDING = 1.01e-4  # largest effect of rounding values and their mean to four decimals; occurs in LETOR's tables

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.evaluation.variance import Term, half_width
+from gradrank.comparison.variance import Term, half_width
 
 Runs = Mapping[int, Sequence[float]]  # key: fold; values: one per run
 

@@ -23,7 +23,7 @@ import numpy as np
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.literature.published import Published
 from gradrank.bench.literature.published_runs import reach_of_a_run
-from gradrank.evaluation.statistics import mean_interval
+from gradrank.comparison.statistics import mean_interval
 
 REPRODUCED, CONSISTENT, NOT_REPRODUCED = "reproduced", "consistent", "not reproduced"
 FOLDS, QUERIES, DRAWS, RUNS = "folds", "queries", "draws", "runs"  # the sample on which an interval is based

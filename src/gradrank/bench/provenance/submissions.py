@@ -47,10 +47,10 @@ from gradrank.bench.provenance.verify import Check
 from gradrank.bench.results import DatasetFolder, MethodFolder, NumberedFold
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.query_table import query_table
-from gradrank.evaluation.score_files import read_ranking
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.query_table import query_table
+from gradrank.measures.score_files import read_ranking
 from gradrank.training.registry import get_model
 
 SUBMISSIONS = Path("submissions")

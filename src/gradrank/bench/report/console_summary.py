@@ -14,9 +14,9 @@ from gradrank.bench.report.tables.summary_tables import Caution, cautions, featu
 from gradrank.bench.report.tables.table import Row
 from gradrank.bench.report.training_changes import training_changes
 from gradrank.bench.results import DatasetFolder, Results
+from gradrank.comparison.statistics import LEVEL
 from gradrank.data.folds.held_out import held_out_sentence
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.measures.metrics import metric_label
 
 BEST = 5
 MOST_NAMED = 8  # maximum number of methods that a sentence lists

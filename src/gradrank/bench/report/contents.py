@@ -24,7 +24,7 @@ from gradrank.bench.report.tables.table import Row
 from gradrank.bench.results import SUMMARY, Results
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 if TYPE_CHECKING:
     import numpy as np

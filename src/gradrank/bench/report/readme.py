@@ -30,11 +30,11 @@ from gradrank.bench.report.tables.published_runs import band_rows
 from gradrank.bench.report.tables.table import Row
 from gradrank.bench.report.tables.verdicts import MARKS, explain_marks
 from gradrank.bench.results import Results
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.best_methods import Candidate, candidates, covariance_of_errors
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.significance.power import detectable_difference
-from gradrank.evaluation.statistics import LEVEL, holm
+from gradrank.comparison.significance.best_methods import Candidate, candidates, covariance_of_errors
+from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.significance.power import detectable_difference
+from gradrank.comparison.statistics import LEVEL, holm
+from gradrank.measures.metrics import metric_label
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
 DATASET = "mq2007"

@@ -8,9 +8,9 @@ from gradrank.bench.report.contents import ReportedDataset
 from gradrank.bench.report.tables.bold import is_worse
 from gradrank.bench.report.tables.numbers import descending
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.literature.model_families import OTHERS, by_family
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.comparison.statistics import LEVEL
+from gradrank.measures.metrics import metric_label
+from gradrank.training.literature.model_families import OTHERS, by_family
 from gradrank.training.registry import models
 
 FUSION = "fusion"  # family of the methods that combine the scores of other methods

@@ -14,8 +14,8 @@ from gradrank.bench.report.tables.table import Column, Table
 from gradrank.bench.studies.means import mean_columns
 from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
 from gradrank.bench.studies.study import Inputs
-from gradrank.evaluation.conventions import Convention
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.conventions import Convention
+from gradrank.measures.metrics import metric_label
 
 VARIED = (Column("parameter"), Column("value"))
 

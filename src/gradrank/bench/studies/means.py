@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gradrank.bench.report.tables.table import Column
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 
 def mean_columns(metrics: Sequence[str]) -> list[Column]:

@@ -7,9 +7,9 @@ from gradrank.base.numbers import number
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.report.tables.numbers import P
 from gradrank.bench.report.tables.table import Column, Row
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import RULE, decide_row
-from gradrank.evaluation.statistics import holm, paired_test
+from gradrank.comparison.significance.decision import RULE, decide_row
+from gradrank.comparison.statistics import holm, paired_test
+from gradrank.measures.metrics import metric_label
 
 MAX_NAMED = 4  # largest number of differences that `describe_significant` names
 COLUMNS = (
@@ -85,7 +85,7 @@ def pair_tests(
 def describe_significant(rows: Sequence[Row], *keys: str) -> str:
     """Return one sentence about the rows of `paired_tests` that are significant.
 
-    A row is significant by the rule in `gradrank.evaluation.significance.decision`. keys: the cells that identify a row
+    A row is significant by the rule in `gradrank.comparison.significance.decision`. keys: the cells that identify a row
     in the sentence, in addition to its metric.
     """
     significant_rows = [row for row in rows if decide_row(row) != "no evidence"]

@@ -19,7 +19,7 @@ from gradrank.bench.folds.seeds import seeds_of
 from gradrank.bench.report.tables.table import Table
 from gradrank.bench.results import MethodFolder, Results, StudyFolder
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import Convention
+from gradrank.measures.conventions import Convention
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Inputs:
         No model is trained again. With several seeds, the value of a query is the mean over seeds. split: `train`,
         `vali` or `test`. Raises GradrankError if a fold is missing or its scores do not match the data.
         """
-        from gradrank.evaluation.judgements import read_judgements
-        from gradrank.evaluation.metrics import compute
-        from gradrank.evaluation.score_files import read_scores
+        from gradrank.measures.judgements import read_judgements
+        from gradrank.measures.metrics import compute
+        from gradrank.measures.score_files import read_scores
 
         stored, method = StoredCollection.open(self.data / dataset), self.method(dataset, model)
         parts = [read_judgements(stored, own[split]) for own in stored.folds]

@@ -10,10 +10,10 @@ import numpy as np
 from gradrank.bench.folds.job import train
 from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import Convention, resolve
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.score_files import read_scores
+from gradrank.measures.conventions import Convention, resolve
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
+from gradrank.measures.score_files import read_scores
 from gradrank.training.fold_folder import FoldFolder
 
 Job = Mapping[str, Any]

@@ -18,7 +18,7 @@ from gradrank.bench.folds.seeds import SEED, measured_folds, timings
 from gradrank.bench.results import PER_QUERY, MethodFolder
 from gradrank.data.reader import TrainingSchema
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.query_table import QUERY
+from gradrank.measures.query_table import QUERY
 from gradrank.training.selection import CRITERION
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def _save(folder: Path, data: Path, model: "Model", query: str, names: list[str]
     mlflow.pyfunc.save_model(
         folder,
         mlflow_model=model,
-        loader_module="gradrank.evaluation.predict",
+        loader_module="gradrank.ranker.predict",
         data_path=data,
         # The inputs have AnyType, because MLflow does not accept integers for a double. The example is artificial,
         # because rows of a licensed collection must not be copied.

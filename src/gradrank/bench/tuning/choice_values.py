@@ -13,7 +13,7 @@ from gradrank.bench.tuning.refits import Refits, run_seed, seeds_of
 from gradrank.bench.tuning.selection import Choice
 from gradrank.bench.tuning.values import OF_OTHERS, values_table, write_tables
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.measures.judgements import read_judgements
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed
 

@@ -17,8 +17,8 @@ from gradrank.base.conventions import LETOR4, Convention
 from gradrank.bench.tuning.trials import silent
 from gradrank.bench.tuning.values import METRICS, write_tables
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.metrics import compute
 from gradrank.training.fit import fit
 from gradrank.training.registry import get_model
 from gradrank.training.seeds import job_seed

@@ -19,8 +19,8 @@ from gradrank.bench.tuning.folders import Contest
 from gradrank.bench.tuning.selection import DEFAULT, Choice
 from gradrank.bench.tuning.values import METRICS, OF_OTHERS, values_table, write_tables
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
-from gradrank.evaluation.score_files import read_scores
+from gradrank.measures.judgements import read_judgements
+from gradrank.measures.score_files import read_scores
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model

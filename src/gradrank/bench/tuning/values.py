@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradrank.base.files import atomic
-from gradrank.evaluation.judgements import Judgements
-from gradrank.evaluation.metrics import compute
+from gradrank.measures.judgements import Judgements
+from gradrank.measures.metrics import compute
 
 if TYPE_CHECKING:
     import polars as pl

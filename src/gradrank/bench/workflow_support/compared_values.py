@@ -14,7 +14,7 @@ from gradrank.bench.provenance.records import scores_digest
 from gradrank.bench.results import NumberedFold
 from gradrank.bench.workflow_support.samples import Training
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.judgements import read_judgements
+from gradrank.measures.judgements import read_judgements
 
 UNKNOWN = "-"  # in `folds` of a record: a fold without a digest
 

@@ -24,7 +24,7 @@ from gradrank.bench.provenance.study_records import study_code
 from gradrank.bench.tracking.store import PACKAGES
 from gradrank.data.layout import Layout, find_layout
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS
 
 METHOD = r"[\w.@+=-]+"  # the pattern of a method's folder
 FOLD = r"\d+(/seed\d+)?"  # the pattern of a fold, such as `1`, or `1/seed2` for a further seed

@@ -12,7 +12,7 @@ from gradrank.bench.diff.compare import MOST_MOVED, compare
 from gradrank.bench.diff.regression import Limit, limit, regressions
 from gradrank.bench.diff.state import MethodResults
 from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
-from gradrank.evaluation.statistics import holm
+from gradrank.comparison.statistics import holm
 
 NOISE = np.random.default_rng(9).normal(0, 0.02, len(FOLDS))
 KNOWN = {

@@ -12,12 +12,12 @@ from gradrank.base.stamps import write_sealed, write_stamp
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.export import export_model
 from gradrank.bench.folds.per_query import read_test_queries
-from gradrank.evaluation.export import export_trec
-from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.metrics import compute
-from gradrank.evaluation.rankings.evaluation import evaluate
-from gradrank.evaluation.rankings.letor_report import letor_report
-from gradrank.evaluation.score_files import read_scores
+from gradrank.comparison.rankings.evaluation import evaluate
+from gradrank.comparison.rankings.letor_report import letor_report
+from gradrank.export.rankings import export_trec
+from gradrank.measures.judgements import Judgements, read_judgements
+from gradrank.measures.metrics import compute
+from gradrank.measures.score_files import read_scores
 from made_collection import store
 
 LETOR = """\

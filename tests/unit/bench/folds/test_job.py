@@ -14,13 +14,13 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import read_stamp
 from gradrank.base.validation import read_params
 from gradrank.bench.folds.job import train
+from gradrank.comparison.rankings.evaluation import evaluate
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.rankings.evaluation import evaluate
+from gradrank.measures.conventions import CONVENTIONS
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.seeds import job_seed

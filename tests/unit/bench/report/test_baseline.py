@@ -15,8 +15,8 @@ from gradrank.bench.folds.primary import BASELINE, baseline_of
 from gradrank.bench.report.tables.baseline import baseline_among, baseline_rows
 from gradrank.bench.report.tables.dataset_values import DatasetValues
 from gradrank.bench.report.tables.summary import summary
-from gradrank.evaluation.significance.decision import decide
-from gradrank.evaluation.statistics import holm, paired_test
+from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.statistics import holm, paired_test
 from made_results import make_results, write_values
 from rendered import Document, rendered
 

@@ -15,7 +15,7 @@ from gradrank.bench.report.explanations.choice import (
 )
 from gradrank.bench.report.explanations.importances import kendall_tau, over_folds
 from gradrank.bench.report.standings import Standing
-from gradrank.evaluation.literature.model_families import OTHERS
+from gradrank.training.literature.model_families import OTHERS
 
 
 def ranked(*methods: tuple[str, bool]) -> list[Standing]:

@@ -14,7 +14,7 @@ from gradrank.bench.report.document import report
 from gradrank.bench.report.explanations.stage import PAIRS, REPEATS, explanations
 from gradrank.bench.results import Results
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.explanations.importance import importance
+from gradrank.explanations.importance import importance
 from gradrank.training.trained_fold import TrainedFold
 from made_run import DATASET, FOLDS, STORED, run, write_scores, write_table
 from rendered import Document

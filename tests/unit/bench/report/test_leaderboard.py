@@ -16,7 +16,7 @@ from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
 from gradrank.bench.report.readme import contest_differences
 from gradrank.bench.results import Results
-from gradrank.evaluation.statistics import compare_all, paired_test
+from gradrank.comparison.statistics import compare_all, paired_test
 from leaderboard import leaderboard_pages
 from method_pages import method_pages
 

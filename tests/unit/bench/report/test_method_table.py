@@ -11,7 +11,7 @@ from scipy.stats import ttest_rel
 from gradrank import table
 from gradrank.base.errors import GradrankError
 from gradrank.bench.report.tables.summary import summary
-from gradrank.evaluation.statistics import paired_test
+from gradrank.comparison.statistics import paired_test
 from latex_structure import read_latex
 from made_results import METRICS, make_results, write_values
 

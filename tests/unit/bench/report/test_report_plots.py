@@ -12,7 +12,7 @@ from gradrank.bench.report.plots.sweeps import swept
 from gradrank.bench.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results
-from gradrank.evaluation.statistics import compare_all
+from gradrank.comparison.statistics import compare_all
 from made_results import make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm", "single_feature")

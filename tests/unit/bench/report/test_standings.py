@@ -14,8 +14,8 @@ from gradrank.bench.report.standings import Standing, Standings, listed, standin
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
 from gradrank.bench.results import Results
-from gradrank.evaluation.significance.decision import decide_row
-from gradrank.evaluation.statistics import compare_all
+from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.statistics import compare_all
 from made_results import METRICS, make_results, write_values
 from rendered import Document, rendered
 

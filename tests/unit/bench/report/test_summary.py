@@ -18,7 +18,7 @@ from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import DEFINITIONS, SEEDS, read_tables
 from gradrank.bench.report.tables.table import Column
 from gradrank.bench.results import DatasetFolder
-from gradrank.evaluation.statistics import paired_test
+from gradrank.comparison.statistics import paired_test
 from made_collection import store
 from made_results import CONVENTIONS, METRICS, make_results, write_values
 from rendered import Document, rendered

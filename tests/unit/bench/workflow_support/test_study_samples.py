@@ -25,7 +25,7 @@ from gradrank.bench.tuning.trials import Plan, tune
 from gradrank.bench.workflow_support.job_samples import DIGEST
 from gradrank.bench.workflow_support.recheck import Recheck
 from gradrank.bench.workflow_support.sample_commands import with_source
-from gradrank.evaluation.conventions import resolve
+from gradrank.measures.conventions import resolve
 from made_project import DATASET, SETTINGS, write_params
 
 OLD, JOBS = "0" * 16, "pair_targets"

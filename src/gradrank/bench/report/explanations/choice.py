@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gradrank.bench.report.standings import Standing
-from gradrank.evaluation.literature.model_families import OTHERS
+from gradrank.training.literature.model_families import OTHERS
 
 MOST_METHODS = 4
 

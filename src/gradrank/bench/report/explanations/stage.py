@@ -27,11 +27,11 @@ from gradrank.bench.report.explanations.importances import kendall_tau, over_fol
 from gradrank.bench.report.standings import standings
 from gradrank.bench.results import DatasetFolder
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import resolve
-from gradrank.evaluation.explanations.importance import importance
-from gradrank.evaluation.explanations.pairs import explain_pair
-from gradrank.evaluation.judgements import Judgements, read_judgements
-from gradrank.evaluation.ranking import Ranking
+from gradrank.explanations.importance import importance
+from gradrank.explanations.pairs import explain_pair
+from gradrank.measures.conventions import resolve
+from gradrank.measures.judgements import Judgements, read_judgements
+from gradrank.measures.ranking import Ranking
 from gradrank.training.trained_fold import TrainedFold
 
 REPEATS = 5  # permutations per feature

@@ -26,7 +26,7 @@ from gradrank.bench.report.tables.table import Row
 from gradrank.bench.report.tables.verdicts import count_verdicts
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS
 
 
 def pages(contents: Contents) -> list[Page]:

@@ -7,7 +7,7 @@ from typing import Any
 from gradrank.bench.report.contents import Contents
 from gradrank.bench.report.pages.page import Page, render_page
 from gradrank.data.part_files import GIVEN
-from gradrank.evaluation.literature.references import Reference, named
+from gradrank.training.literature.references import Reference, named
 from gradrank.training.model import Model
 from gradrank.training.registry import models
 

@@ -13,7 +13,7 @@ from gradrank.base.numbers import MINUS, number, p_value
 from gradrank.bench.report.tables.numbers import TEXT, VERDICT, format_value, microseconds, seconds, size
 from gradrank.bench.report.tables.summary_tables import SEEDS
 from gradrank.bench.report.tables.verdicts import MARKS, MEANINGS, POWER
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 FOLDER = Path(__file__).parent
 

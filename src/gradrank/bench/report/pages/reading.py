@@ -2,7 +2,7 @@
 
 from gradrank.bench.report.contents import Contents
 from gradrank.bench.report.pages.page import Page, render_page
-from gradrank.evaluation.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS
 
 
 def pages(contents: Contents) -> list[Page]:

@@ -10,7 +10,7 @@ from gradrank.base.conventions import selection_convention, selection_label
 from gradrank.bench.report.contents import ReportedFold
 from gradrank.bench.report.plots import svg
 from gradrank.bench.report.plots.frame import Frame
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 from gradrank.training.selection import CRITERION
 
 WIDTH, LEFT, RIGHT = 280, 40, 272

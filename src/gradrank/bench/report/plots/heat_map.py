@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gradrank.bench.report.contents import ReportedDataset
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.significance.decision import Decision, decide_row
+from gradrank.comparison.significance.decision import Decision, decide_row
 
 OPPOSITE: dict[Decision, Decision] = {"better": "worse", "worse": "better", "no evidence": "no evidence"}
 MARKS = {"better": "▲", "worse": "▼"}

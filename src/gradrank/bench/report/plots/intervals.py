@@ -8,7 +8,7 @@ from markupsafe import Markup
 from gradrank.bench.report.plots import svg
 from gradrank.bench.report.plots.strips import Strip, axis, bar, diamond, strip, vertical_line
 from gradrank.bench.report.standings import Standing, Standings
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 MOST_SHOWN = 16  # methods outside the fold, if there are fewer families than this
 

@@ -10,7 +10,7 @@ from gradrank.bench.report.contents import ReportedDataset
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.numbers import setting
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 LOG_FROM = 20.0  # the axis is logarithmic if the largest value is at least this many times the smallest
 

@@ -8,9 +8,9 @@ from gradrank.base.numbers import is_missing, number
 from gradrank.bench.report.tables.dataset_values import RECALL_LEVELS, DatasetValues, headline_metric, with_detectable
 from gradrank.bench.report.tables.numbers import descending
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.significance.decision import decide_row
-from gradrank.evaluation.statistics import LEVEL, compare_all
+from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.statistics import LEVEL, compare_all
+from gradrank.measures.metrics import metric_label
 
 MARKS = {"better": " ▲", "worse": " ▼"}
 NOTE = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gradrank.base.numbers import is_missing
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.statistics import LEVEL
+from gradrank.comparison.statistics import LEVEL
 
 
 def bold_rule(varying: str, where: str = "") -> str:

@@ -15,9 +15,9 @@ from gradrank.bench.literature.published import Published, lookup
 from gradrank.bench.literature.verdict import Judged, alike, judge_values
 from gradrank.bench.report.tables.numbers import descending
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.significance.best_methods import Candidate, best_methods
-from gradrank.evaluation.significance.power import detectable_difference
-from gradrank.evaluation.statistics import compare_all, friedman_nemenyi
+from gradrank.comparison.significance.best_methods import Candidate, best_methods
+from gradrank.comparison.significance.power import detectable_difference
+from gradrank.comparison.statistics import compare_all, friedman_nemenyi
 
 RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # key: metric; value: level of recall
 PAIRED_METRICS = ("ndcg@10", "map")  # only two, because the table of pairs has 780 rows per metric for 40 methods
@@ -28,7 +28,7 @@ class DatasetValues:
     """The per-query values of one data set.
 
     primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
-    has values under the primary convention. short: the rows of `gradrank.evaluation.short_lists`. constant: the values
+    has values under the primary convention. short: the rows of `gradrank.measures.short_lists`. constant: the values
     of a ranking in which every document has the same score; the keys are conventions. `constant` is empty if the stored
     collection was not read. constant_folds: by method, the folds in which all test documents of a query have equal
     scores. baseline: the method that the others are compared with, if it is among the methods.

@@ -7,7 +7,7 @@ from gradrank.base.numbers import MINUS
 from gradrank.base.text_tables import Grid, latex_document, latex_table
 from gradrank.bench.report.tables.table import Table, cells_of
 from gradrank.bench.report.tables.verdicts import MARKS
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 NO_MARKS = str.maketrans("", "", "".join(MARKS.values()))
 

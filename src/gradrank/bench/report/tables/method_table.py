@@ -18,8 +18,8 @@ from gradrank.bench.report.tables.dataset_values import headline_metric
 from gradrank.bench.report.tables.numbers import descending
 from gradrank.bench.report.tables.summary_tables import SEEDS
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.metrics import metric_label
-from gradrank.evaluation.rankings.result import Result, Section
+from gradrank.comparison.rankings.result import Result, Section
+from gradrank.measures.metrics import metric_label
 
 if TYPE_CHECKING:
     import polars as pl

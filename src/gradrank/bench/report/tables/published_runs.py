@@ -11,7 +11,7 @@ from gradrank.bench.literature.published_runs import reach_of_a_run
 from gradrank.bench.literature.verdict import NOT_REPRODUCED, RUNS, bands_of, judge
 from gradrank.bench.report.tables.dataset_values import DatasetValues, headline_metric
 from gradrank.bench.report.tables.table import Row
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 EVERY_FOLD = "mean"  # the value of the column `fold` in the row over all folds
 

@@ -8,7 +8,7 @@ from gradrank.bench.report.tables.dataset_values import headline_metric
 from gradrank.bench.report.tables.method_table import MethodTable
 from gradrank.bench.report.tables.stored_values import find_datasets, methods_of, read_block
 from gradrank.bench.results import DatasetFolder
-from gradrank.evaluation.metric_names import metric_name
+from gradrank.measures.metric_names import metric_name
 
 NAMED = 3  # largest number of methods that the label names one by one
 

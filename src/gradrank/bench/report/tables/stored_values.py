@@ -17,8 +17,8 @@ from gradrank.bench.report.tables.method_table import Block
 from gradrank.bench.report.tables.summary_tables import main_rows
 from gradrank.bench.report.tables.table import Row
 from gradrank.bench.results import SUMMARY, DatasetFolder, Results
-from gradrank.evaluation.conventions import CONVENTIONS
-from gradrank.evaluation.metric_names import metric_name
+from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.metric_names import metric_name
 
 Values = dict[str, dict[str, QueryValues]]  # the outer keys are methods, the inner keys are conventions
 

@@ -23,8 +23,8 @@ from gradrank.bench.report.tables.table_files import write_data, write_latex, wr
 from gradrank.bench.results import DatasetFolder, MethodFolder
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.stored import StoredCollection
-from gradrank.evaluation.conventions import in_expectation
-from gradrank.evaluation.short_lists import short_lists
+from gradrank.measures.conventions import in_expectation
+from gradrank.measures.short_lists import short_lists
 
 
 def summary(

@@ -14,7 +14,7 @@ from gradrank.bench.report.tables.published_runs import sharper_verdicts
 from gradrank.bench.report.tables.summary_tables import SEEDS, SETTINGS, Caution, cautions
 from gradrank.bench.report.tables.table import Row, Table, markdown
 from gradrank.bench.report.tables.verdicts import MARKS, count_verdicts, explain_verdicts
-from gradrank.evaluation.metrics import metric_label
+from gradrank.measures.metrics import metric_label
 
 
 def summary_page(

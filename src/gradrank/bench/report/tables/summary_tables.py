@@ -39,7 +39,7 @@ from gradrank.bench.report.tables.numbers import VERDICT, P
 from gradrank.bench.report.tables.published_runs import band_rows, run_rows
 from gradrank.bench.report.tables.table import Column, Row, Table, Wide, read_csv
 from gradrank.bench.report.tables.verdicts import explain_verdicts
-from gradrank.evaluation import short_lists
+from gradrank.measures import short_lists
 
 
 class Definition(NamedTuple):

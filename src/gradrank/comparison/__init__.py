@@ -1,0 +1,1 @@
+"""Comparison of rankings: statistics, tests, intervals, confidence sets and power."""

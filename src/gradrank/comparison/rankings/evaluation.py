@@ -1,0 +1,190 @@
+"""Evaluation of one ranking: values per query, means and intervals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from gradrank.base.errors import GradrankError
+from gradrank.base.numbers import number
+from gradrank.comparison.rankings.inputs import Judged, judged, ranking
+from gradrank.comparison.rankings.result import Result, Section, section
+from gradrank.comparison.rankings.tied_scores import (
+    TiedMean,
+    TiedScores,
+    tied_scores,
+    tied_scores_note,
+    warn_of_tied_scores,
+)
+from gradrank.comparison.statistics import mean_interval
+from gradrank.measures.conventions import Convention, resolve
+from gradrank.measures.metric_names import metric_name
+from gradrank.measures.metrics import metric_label
+from gradrank.measures.query_table import query_table
+from gradrank.measures.short_lists import short_lists_note, zeros_of_short_lists
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Evaluation(Result):
+    """The values of one ranking under one convention, as `evaluate` returns them.
+
+    Printing an Evaluation shows `means`. In a notebook, it is shown as an HTML table.
+
+    per_query: frame with one row per query. The columns are `qid` and one per metric. The queries have the order of
+    their first rows. Undefined values are null. convention: the choices of the evaluation program. confidence:
+    confidence level of the intervals. note: the texts about queries with the value 0 due to few documents and about
+    equal scores, one per line; may be empty. tied: the means that depend on the order of equal scores, by metric; each
+    has the fields `mean`, `expected` (the mean over all orders) and `queries` (the number of queries whose value
+    depends on the order).
+    """
+
+    per_query: pl.DataFrame
+    convention: Convention
+    confidence: float
+    note: str = ""
+    tied: Mapping[str, TiedMean] = field(default_factory=dict)
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """Frame with one row per metric: `metric`, `mean`, `low`, `high` and `queries`.
+
+        `mean` is the mean over the queries with a value, and `queries` is the number of these queries. `low` and `high`
+        are the bounds of the interval of the mean by Student's t over queries (`statistics.mean_interval`). They are
+        null for fewer than two queries.
+        """
+        names = self.per_query.columns[1:]
+        values = [self.per_query[name].drop_nulls().to_numpy() for name in names]
+        mean, low, high = zip(*(mean_interval(of_metric, self.confidence) for of_metric in values), strict=True)
+        columns = {"metric": names, "mean": mean, "low": low, "high": high, "queries": [len(each) for each in values]}
+        return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64)).fill_nan(None)
+
+    def sections(self) -> list[Section]:
+        """Return the table of the means."""
+        caption = (
+            f"Means over {len(self.per_query):,} queries under the convention `{self.convention.name}`, with "
+            f"{100 * self.confidence:g}% intervals by Student's t"
+        )
+        lines = [
+            [metric_label(row["metric"]), *map(number, (row["mean"], row["low"], row["high"])), f"{row['queries']:,}"]
+            for row in self.means.to_dicts()
+        ]
+        return [section(caption, ["metric", "mean", "low", "high", "queries"], 1, lines, "evaluation", self.note)]
+
+
+def evaluate(
+    y: Any,
+    scores: Any,
+    *,
+    qid: Any = None,
+    metrics: Iterable[str] | str = ("ndcg@10", "map"),
+    convention: str | Convention = "standard",
+    confidence: float = 0.95,
+    docid: Any = None,
+) -> Evaluation:
+    """Evaluate a ranking with one or more metrics under a named convention.
+
+    Arrays can be given as NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. The rows can be in any
+    order; the rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the
+    rows decides between equal scores. If it changes a value, a note has the mean over all orders.
+
+    Parameters
+    ----------
+    y
+        (n,) relevance grades (integers from 0 to 31), or the path of TREC qrels, of a data file in any form that
+        training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
+    scores
+        (n,) finite numbers, or the path of a score file: a TREC run, one score per line, or a table (Parquet, CSV or
+        TSV, with columns such as `qid`, `docid` and `score`). A higher score means a better rank.
+        Documents that a TREC run leaves out are treated as in trec_eval.
+    qid
+        (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
+    metrics
+        Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
+        of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
+    convention
+        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names.
+    confidence
+        Confidence level of the intervals of the means.
+    docid
+        (n,) document ids. The ids break ties under `trec`, and match the documents of a TREC run to the rows of `y`.
+
+    Returns
+    -------
+    Evaluation
+        Values per query (`per_query`) and means with intervals (`means`), as Polars frames.
+
+    Raises
+    ------
+    GradrankError
+        If the data are malformed, or if a metric or convention is unknown.
+
+    Examples
+    --------
+    >>> from gradrank import evaluate
+    >>> result = evaluate([2, 0, 1, 0], [0.5, 0.9, 0.7, 0.1], qid=[1, 1, 1, 2], metrics=["ndcg@3", "AP"])
+    >>> result.per_query["ndcg@3"].round(4).to_list()
+    [0.5869, 0.0]
+    >>> result.means["mean"].round(4).to_list()
+    [0.2934, 0.2917]
+    """
+    names, resolved = _names(metrics), resolve(convention)
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
+    table, short, tied = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
+    return Evaluation(table, resolved, confidence, notes(short, {"": tied}, resolved, 2), tied.means)
+
+
+class ValuesPerQuery(NamedTuple):
+    """The values of one ranking.
+
+    table: frame with one row per query: `qid`, and one column per metric. short: the result of `short_lists_note`.
+    tied: the effect of equal scores.
+    """
+
+    table: pl.DataFrame
+    short: str
+    tied: TiedScores
+
+
+def values_per_query(
+    judged: Judged, scores: Any, name: str, convention: Convention, metrics: Sequence[str]
+) -> ValuesPerQuery:
+    """Return the values of one ranking.
+
+    metrics: names in gradrank's own spelling. name: name of the scores in error messages.
+    """
+    judgements, values, ranked = ranking(judged, scores, name)
+    table = query_table(judgements, values, convention, metrics, ranked)
+    zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
+    by_metric = {metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics}
+    return ValuesPerQuery(
+        table.select(pl.Series("qid", judgements.ids), *metrics),
+        short_lists_note(zeros, len(table), convention.name),
+        tied_scores(by_metric, values, judgements.labels, judgements.offsets, convention, ranked),
+    )
+
+
+def notes(short: str, tied: Mapping[str, TiedScores], convention: Convention, stacklevel: int) -> str:
+    """Return the notes on short lists and on equal scores, one per line, and warn if equal scores matter noticeably.
+
+    short: the result of `short_lists_note`. tied: the effects of equal scores, by the name of the ranking.
+    """
+    about_ties = tied_scores_note(tied, convention)
+    warn_of_tied_scores(tied, about_ties, stacklevel + 1)
+    return "\n".join(filter(None, (short, about_ties)))
+
+
+def _names(metrics: Iterable[str] | str) -> list[str]:
+    """Return the metric names in gradrank's own spelling."""
+    if not isinstance(metrics, Iterable):
+        raise GradrankError(f"metrics: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
+    names = [metric_name(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    if not names:
+        raise GradrankError("metrics: no metric is given. Fix: give at least one name, such as metrics=['ndcg@10']")
+    for name in names:
+        if names.count(name) > 1:
+            raise GradrankError(f"metrics: {name!r} is given twice. Fix: leave one of them out")
+    return names

@@ -1,1 +1,0 @@
-"""Evaluation of scores: conventions, metrics, statistics, explanations and the estimator."""

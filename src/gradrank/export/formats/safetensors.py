@@ -1,0 +1,148 @@
+"""The format `safetensors`: the arrays of a model, with a description of the computation as JSON.
+
+docs/export.md lists the arrays of each kind of model.
+"""
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader, is_computed_in_float32
+from gradrank.export.tensor_scores import normalised, outputs
+from gradrank.training.nets.attention_net import AttentionNet
+from gradrank.training.nets.net import INPUTS, Net
+from gradrank.training.nets.step_net import StepNet
+from gradrank.training.nets.steps import stored as stored_steps
+from gradrank.training.scoring_form import (
+    AttentionForm,
+    Combined,
+    KernelForm,
+    LinearForm,
+    NetForm,
+    QuadraticForm,
+    ScoringForm,
+    StepsForm,
+    TreesForm,
+)
+
+METADATA = "model"  # the only metadata key, because safetensors writes several keys in a random order
+NORMALISER, FORMS, TOWER = "normaliser.", "forms.", "tower."  # prefixes of array names
+STATISTICS = {None: (), "query": (), "global": ("mean", "deviation")}
+SUMS = 1e-5  # tolerance of models without nets and kernels
+
+Arrays = dict[str, np.ndarray]
+
+
+class SafetensorsFormat(ModelFormat):
+    name = "safetensors"
+    summary = "the arrays of a linear, quadratic, kernel or neural model, with a description of the computation"
+    tolerance: ClassVar[float] = 1e-4
+    extension = ".safetensors"
+
+    def tolerance_of(self, form: ScoringForm) -> float:
+        return self.tolerance if is_computed_in_float32(form) else SUMS
+
+    def write(self, model: ExportedModel, out: Path) -> list[Path]:
+        from safetensors.numpy import save
+
+        arrays, description = stored(model.form, "")
+        content: dict[str, Any] = {"names": list(model.names), "normaliser": None, "form": description}
+        if model.normaliser is not None:
+            content["normaliser"] = model.normaliser.method
+            statistics = {"mean": model.normaliser.mean, "deviation": model.normaliser.deviation}
+            arrays |= {NORMALISER + name: array for name, array in statistics.items() if array is not None}
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        out.write_bytes(save(contiguous, metadata={METADATA: json.dumps(content, ensure_ascii=False)}))
+        return [out]
+
+    def read(self, path: Path) -> Reader:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="numpy") as file:
+                content = json.loads((file.metadata() or {})[METADATA])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return SafetensorsReader(content, arrays)
+        except (SafetensorError, ValueError, KeyError, TypeError) as error:
+            raise GradrankError(f"{path}: not a model that gradrank exported ({error!r}). Fix: export again") from None
+
+
+def stored(form: ScoringForm, prefix: str) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays of a form, with a prefix in their names, and the description of the form.
+
+    Raises NotExpressible for trees.
+    """
+    arrays, description = _stored(form)
+    arrays = {prefix + name: array for name, array in arrays.items()}
+    if isinstance(form, Combined):
+        parts = [stored(part, f"{prefix}{FORMS}{number}.") for number, part in enumerate(form.forms)]
+        for part, _ in parts:
+            arrays |= part
+        description["forms"] = [part for _, part in parts]
+    return arrays, description
+
+
+def _stored(form: ScoringForm) -> tuple[Arrays, dict[str, Any]]:
+    match form:
+        case TreesForm():
+            raise NotExpressible("the format has only arrays that are multiplied, and the model has trees")
+        case LinearForm():
+            return {"weights": form.weights}, {"kind": "linear", "intercept": form.intercept}
+        case QuadraticForm():
+            return {"weights": form.weights, "unit": form.unit}, {"kind": "quadratic"}
+        case NetForm():
+            return form.net.tensors(), {"kind": "net"} | _net_description(form.net)
+        case AttentionForm():
+            net, tower = form.net, None
+            arrays, description = stored_steps(net.input_steps, INPUTS)
+            arrays |= net.arrays | _input_arrays(net)
+            if net.net is not None:
+                tower = _net_description(net.net)
+                arrays |= {TOWER + name: array for name, array in net.net.tensors().items()}
+            steps = {"input_steps": description} if description else {}
+            return arrays, {"kind": "attention", "heads": net.heads, "tower": tower} | steps
+        case StepsForm():
+            arrays, description = stored_steps(form.net.steps)
+            return arrays | _input_arrays(form.net), {"kind": "steps", "steps": description}
+        case KernelForm():
+            arrays = {name: getattr(form, name) for name in ("landmarks", "coefficients", "mean", "scale")}
+            kernel = {"kernel": form.kernel.name, "gamma": form.kernel.gamma, "degree": form.kernel.degree}
+            return arrays, {"kind": "kernel"} | kernel
+        case Combined():
+            return {"weights": form.weights}, {"kind": "combined", "rule": form.rule}
+
+
+def _net_description(net: Net) -> dict[str, Any]:
+    description = stored_steps(net.input_steps)[1]
+    steps = {"input_steps": description} if description else {}
+    return {"activation": net.activation, "layers": len(net.weights)} | steps
+
+
+def _input_arrays(net: AttentionNet | StepNet) -> Arrays:
+    limit = {} if net.log_limit is None else {"log_limit": np.array([net.log_limit])}
+    return {"mean": net.mean, "scale": net.scale} | limit
+
+
+class SafetensorsReader(Reader):
+    """The computation that the description states, in float64."""
+
+    def __init__(self, content: Mapping[str, Any], arrays: Arrays) -> None:
+        self._names, self._form = tuple(content["names"]), content["form"]
+        self._normaliser, self._arrays = content["normaliser"], arrays
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+    def scores(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        out = np.empty(len(features))
+        statistics = [self._arrays[NORMALISER + name] for name in STATISTICS[self._normaliser]]
+        for start, stop in pairwise(offsets):
+            query = normalised(features[start:stop], self._normaliser, *statistics)
+            out[start:stop] = outputs(query, self._form, self._arrays)[:, 0]
+        return out

@@ -1,0 +1,147 @@
+"""Scores of a model that was exported as safetensors, computed by NumPy from the arrays and the description alone.
+
+Inputs are rounded to float32 where gradrank rounds them. All other numbers are float64.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradrank.export.tensor_steps import rows_after_steps
+
+Arrays = Mapping[str, np.ndarray]
+LARGEST = 3.4028234663852886e38  # the largest float32
+EPSILON = 1e-5  # of layer norms
+
+
+def normalised(query: np.ndarray, method: str | None, *statistics: np.ndarray) -> np.ndarray:
+    """Return the (n, d) features of one query after the normalisation of the data set, as float32 numbers in float64.
+
+    method: `global`, `query` or None. statistics: the (d,) means and deviations for `global`.
+    """
+    x = query.astype(np.float64)
+    if method is None or not len(x):
+        return x
+    if method == "query":
+        lowest, highest = np.fmin.reduce(x), np.fmax.reduce(x)
+        statistics = lowest, highest - lowest
+    mean, deviation = statistics
+    varies = deviation > 0.0
+    ratio = np.where(varies, (x - mean) / np.where(varies, deviation, 1.0), 0.0)
+    return _single(np.clip(ratio, -LARGEST, LARGEST))
+
+
+def outputs(x: np.ndarray, form: Mapping[str, Any], arrays: Arrays, prefix: str = "") -> np.ndarray:
+    """Return the (n, K) float64 outputs of a form for the (n, d) normalised features of one query.
+
+    form: the description. arrays: the arrays of the file. prefix: the first part of the names of the form's arrays.
+    """
+    own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    match form["kind"]:
+        case "linear":
+            return (x * own["weights"]).sum(axis=1, keepdims=True) + form["intercept"]
+        case "quadratic":
+            z = np.hstack([np.ones((len(x), 1)), x * own["unit"]])
+            if len(own["weights"]) == 1:
+                return (z * own["weights"]).sum(axis=1, keepdims=True)
+            return ((z @ own["weights"]) * z).sum(axis=1, keepdims=True)
+        case "net":
+            return _net(x, form, own)
+        case "attention":
+            return _attention(x, form, own)
+        case "steps":
+            return rows_after_steps(_standardised(x, own), form["steps"], own, "")
+        case "kernel":
+            return _kernel(x, form, own)
+        case "combined":
+            parts = [outputs(x, part, own, f"forms.{number}.") for number, part in enumerate(form["forms"])]
+            return _combined(np.hstack(parts), form["rule"], own["weights"])
+        case kind:
+            raise ValueError(f"unknown kind {kind!r}")
+
+
+def _net(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
+    x = _inputs(x, form, own)
+    for layer in range(form["layers"]):
+        if layer:
+            if f"gains.{layer - 1}" in own:
+                x = _layer_norm(x, own[f"gains.{layer - 1}"], own[f"shifts.{layer - 1}"])
+            x = np.tanh(x) if form["activation"] == "tanh" else np.maximum(x, 0.0)
+        x = x @ own[f"weights.{layer}"].astype(np.float64) + own[f"biases.{layer}"]
+    return x
+
+
+def _attention(features: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
+    def layer(name: str, x: np.ndarray) -> np.ndarray:
+        return x @ own[f"{name}.weights"].astype(np.float64) + own[f"{name}.biases"]
+
+    def norm(name: str, x: np.ndarray) -> np.ndarray:
+        return _layer_norm(x, own[f"{name}.weights"], own[f"{name}.biases"])
+
+    x = layer("embed", _inputs(features, form, own))
+    block = 0
+    while f"blocks.{block}.joined.biases" in own:
+        name = f"blocks.{block}"
+        inner = norm(f"{name}.norm_before", x)
+        query, key, value = (layer(f"{name}.{part}", inner) for part in ("query", "key", "value"))
+        x = x + layer(f"{name}.joined", _heads(query, key, value, form["heads"]))
+        inner = np.maximum(layer(f"{name}.inner", norm(f"{name}.norm_between", x)), 0.0)
+        x = x + layer(f"{name}.outer", inner)
+        block += 1
+    x = norm("norm", x)
+    if form["tower"] is not None:
+        tower = {name.removeprefix("tower."): array for name, array in own.items() if name.startswith("tower.")}
+        hidden = _net(features, form["tower"], tower)
+        x = np.maximum(hidden * layer("context", x) + hidden, 0.0)
+    return layer("output", x)
+
+
+def _heads(query: np.ndarray, key: np.ndarray, value: np.ndarray, heads: int) -> np.ndarray:
+    """Return the (n, width) outputs of attention over the n documents, for (n, width) arguments."""
+    q, k, v = (x.reshape(len(x), heads, -1).transpose(1, 0, 2) for x in (query, key, value))
+    logits = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
+    weights = np.exp(logits - logits.max(axis=2, keepdims=True))
+    weights /= weights.sum(axis=2, keepdims=True)
+    return (weights @ v).transpose(1, 0, 2).reshape(query.shape)
+
+
+def _kernel(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
+    x, landmarks = _standardised(x, own), own["landmarks"].astype(np.float64)
+    if form["kernel"] == "rbf":
+        squares = np.square(x).sum(axis=1, keepdims=True) + np.square(landmarks).sum(axis=1)
+        values = np.exp(form["gamma"] * (2.0 * x @ landmarks.T - squares))
+    else:
+        values = (1.0 + form["gamma"] * x @ landmarks.T) ** form["degree"]
+    return values @ own["coefficients"].reshape(-1, 1)
+
+
+def _combined(outputs: np.ndarray, rule: str, weights: np.ndarray) -> np.ndarray:
+    if rule == "argmax":
+        return weights[outputs.argmax(axis=1)].reshape(-1, 1)
+    if rule == "logistic":
+        outputs = 1.0 / (1.0 + np.exp(-outputs))
+    elif rule == "softmax":
+        outputs = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        outputs /= outputs.sum(axis=1, keepdims=True)
+    return outputs @ weights.reshape(-1, 1)
+
+
+def _inputs(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
+    x = _standardised(x, own)
+    return rows_after_steps(x, form["input_steps"], own, "inputs.") if "input_steps" in form else x
+
+
+def _standardised(x: np.ndarray, own: Arrays) -> np.ndarray:
+    if "log_limit" in own:
+        x = _single(np.clip(np.sign(x) * np.log1p(np.abs(x)), -own["log_limit"], own["log_limit"]))
+    return _single((x - own["mean"]) / own["scale"])
+
+
+def _layer_norm(x: np.ndarray, gains: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + EPSILON) * gains + shifts
+
+
+def _single(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32).astype(np.float64)

@@ -1,0 +1,164 @@
+"""Scoring forms as the model files of search engines express them: sums of trees, and linear functions.
+
+Search engines compute with float32 numbers and score one document at a time. The normalisation `global` of the data set
+becomes a part of the model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradrank.data.normalisation import Normaliser
+from gradrank.export.format import NotExpressible
+from gradrank.training.scoring_form import Combined, LinearForm, NetForm, QuadraticForm, ScoringForm, Tree, TreesForm
+
+LARGEST = np.finfo(np.float32).max
+
+
+def trees_of(form: ScoringForm) -> TreesForm | None:
+    """Return the form as one sum of trees, with the weights of a `Combined` in the leaves; None if it is not one."""
+    if isinstance(form, TreesForm):
+        return form
+    if not isinstance(form, Combined) or form.rule != "sum":
+        return None
+    parts = [part for part in map(trees_of, form.forms) if part is not None]
+    if len(parts) < len(form.weights):
+        return None
+    weighted = [(float(weight), part) for weight, part in zip(form.weights, parts, strict=True)]
+    trees = [replace(tree, value=weight * tree.value) for weight, part in weighted for tree in part.trees]
+    intercept = sum(weight * part.intercept for weight, part in weighted)
+    return TreesForm(tuple(trees), float(intercept))
+
+
+def linear_of(form: ScoringForm) -> LinearForm | None:
+    """Return the form as one linear function of the features; None if it is not linear."""
+    if isinstance(form, LinearForm):
+        return form
+    if isinstance(form, QuadraticForm) and len(form.weights) == 1:
+        weights = np.asarray(form.weights[0], np.float64)
+        return LinearForm(weights[1:] * form.unit, float(weights[0]))
+    if isinstance(form, NetForm):
+        return _linear_of_net(form)
+    if not isinstance(form, Combined) or form.rule != "sum":
+        return None
+    parts = [part for part in map(linear_of, form.forms) if part is not None]
+    if len(parts) < len(form.weights):
+        return None
+    weights = sum(weight * part.weights for weight, part in zip(form.weights, parts, strict=True))
+    intercept = sum(weight * part.intercept for weight, part in zip(form.weights, parts, strict=True))
+    return LinearForm(np.asarray(weights, np.float64), float(intercept))
+
+
+def _linear_of_net(form: NetForm) -> LinearForm | None:
+    net = form.net
+    if len(net.weights) > 1 or form.outputs > 1 or net.log_limit is not None or net.input_steps:
+        return None
+    weights = net.weights[0][:, 0] / net.scale.astype(np.float64)
+    return LinearForm(weights, float(net.biases[0][0] - weights @ net.mean))
+
+
+def linear_without_normaliser(linear: LinearForm, normaliser: Normaliser | None) -> LinearForm:
+    """Return the linear function of the features before the normalisation."""
+    if normaliser is None:
+        return linear
+    assert normaliser.mean is not None and normaliser.deviation is not None
+    varies = normaliser.deviation > 0.0  # a constant feature is 0 after the normalisation
+    weights = np.divide(linear.weights, normaliser.deviation, out=np.zeros(len(varies)), where=varies)
+    return LinearForm(weights, linear.intercept - float(weights @ normaliser.mean))
+
+
+def has_missing_branches(trees: Sequence[Tree]) -> bool:
+    """Return whether a node sends missing values to another child than 0."""
+    return any((tree.missing_left != (tree.threshold >= 0.0))[tree.feature >= 0].any() for tree in trees)
+
+
+def float32_trees(form: TreesForm, normaliser: Normaliser | None) -> tuple[Tree, ...]:
+    """Return trees whose thresholds are float32 numbers, for features before the normalisation.
+
+    Every finite float32 value takes the same branch as in the trees of `form`. A last tree with one leaf has the
+    intercept, if it is not 0. Leaf values are rounded to float32. Raises NotExpressible if one is too large.
+    """
+    trees = [_with_float32_thresholds(tree, normaliser) for tree in form.trees]
+    if form.intercept or not trees:
+        none, zero = np.array([-1]), np.zeros(1)
+        trees.append(Tree(none, zero, none, none, np.array([False]), np.array([form.intercept])))
+    return tuple(replace(tree, value=as_float32(tree.value, "the value of a leaf")) for tree in trees)
+
+
+def as_float32(values: np.ndarray, name: str) -> np.ndarray:
+    """Return the values, rounded to float32. Raises NotExpressible with `name` if a value is too large."""
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(values).astype(np.float32)
+    if not np.isfinite(rounded).all():
+        raise NotExpressible(f"{name} is outside of the range of float32")
+    return rounded
+
+
+def shortest(value: np.floating) -> str:
+    """Return a short decimal number that is read as exactly this float32, also by a program that reads a float64."""
+    text = str(value)
+    return text if np.float32(float(text)) == value else repr(float(value))
+
+
+def exact(value: float | np.floating) -> str:
+    """Return the float32 number with as many digits as a float64 has.
+
+    Programs that compare features and thresholds as float64 numbers need all of these digits.
+    """
+    return repr(float(np.float32(value)))
+
+
+def _with_float32_thresholds(tree: Tree, normaliser: Normaliser | None) -> Tree:
+    """Return the tree with the largest float32 x that goes left as the threshold of each node.
+
+    If every finite value goes right, the children are exchanged, and the threshold is the largest float32. So every
+    threshold is finite.
+    """
+    threshold = _largest_left(tree, normaliser)
+    exchanged = np.isneginf(threshold)
+    return replace(
+        tree,
+        threshold=np.where(exchanged, LARGEST, threshold),
+        left=np.where(exchanged, tree.right, tree.left),
+        right=np.where(exchanged, tree.left, tree.right),
+        missing_left=tree.missing_left ^ exchanged,
+    )
+
+
+def _largest_left(tree: Tree, normaliser: Normaliser | None) -> np.ndarray:
+    """Return the (m,) largest finite float32 x per node that goes left, or -inf if none does; 0 for a leaf.
+
+    The normalisation is monotonic, so bisection over all float32 numbers finds the exact bound.
+    """
+    inner = np.flatnonzero(tree.feature >= 0)
+    normalised = _normalise_each(normaliser, tree.feature[inner])
+    low = np.full(len(inner), _rank(-LARGEST) - 1)  # -inf counts as going left
+    high = np.full(len(inner), _rank(LARGEST))
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        left = normalised(_of_rank(middle)).astype(np.float64) <= tree.threshold[inner]
+        low, high = np.where(left, middle, low), np.where(left, high, middle - 1)
+    bounds = np.zeros(len(tree.feature))
+    bounds[inner] = np.where(low < _rank(-LARGEST), -np.inf, _of_rank(low))
+    return bounds
+
+
+def _normalise_each(normaliser: Normaliser | None, features: np.ndarray):
+    """Return a function that normalises (k,) values, where value i belongs to the feature features[i]."""
+    if normaliser is None:
+        return lambda values: values
+    assert normaliser.mean is not None and normaliser.deviation is not None
+    each = Normaliser("global", normaliser.mean[features], normaliser.deviation[features])
+    return lambda values: each(values[None, :], np.array([0, 1]))[0]
+
+
+def _rank(value: np.floating) -> int:
+    """Return the number of a float32 in the order of all float32 numbers; 0 is number 0."""
+    bits = int(np.float32(abs(value)).view(np.int32))
+    return -bits if value < 0 else bits
+
+
+def _of_rank(ranks: np.ndarray) -> np.ndarray:
+    """Return the float32 numbers with these ranks. The rank below that of the lowest finite number is -inf."""
+    return np.copysign(np.abs(ranks).astype(np.int32).view(np.float32), ranks).astype(np.float32)
