@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 import lightgbm
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 ROUNDS = 5
 SETTINGS = {"learning_rate": 0.2, "num_leaves": 7, "min_data_in_leaf": 3}

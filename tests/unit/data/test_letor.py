@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 import gradrank
 from gradrank.base.errors import GradrankError
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.text import letor
+
+pa = pytest.importorskip("pyarrow")
 
 TEXT = """2 qid:10 1:0.5 2:-1 3:7 #docid = A inc = 1 prob = 0.25
 0 qid:10 1:1.5 2:0 3:8 #docid = B inc = -1 prob = 0.5

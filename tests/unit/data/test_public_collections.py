@@ -3,7 +3,6 @@
 import gzip
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_svmlight_file
@@ -13,6 +12,8 @@ from gradrank.data.layout import ROTATION
 from gradrank.data.sources.catalogue import get_entry
 from gradrank.data.sources.fetch import fetch
 from gradrank.data.stored import StoredCollection
+
+pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")

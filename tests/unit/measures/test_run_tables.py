@@ -7,13 +7,14 @@ from decimal import Decimal
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.comparison.rankings.evaluation import evaluate
 from gradrank.measures.judgements import read_judgements
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 QRELS = "1 0 A 2\n1 0 B 0\n2 0 C 1\n2 0 D 0\n"
 LETOR = "2 qid:1 1:0 #docid = A\n0 qid:1 1:0 #docid = B\n1 qid:2 1:0 #docid = C\n0 qid:2 1:0 #docid = D\n"

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+torch = pytest.importorskip("torch")
+
 from gradrank.data.collection import Collection
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
@@ -22,8 +24,6 @@ def drawn(sizes=SIZES, seed=0, features=6):
 
 def scorer_of(cls, data, **changes):
     """Untrained, but with every number of its layers moved off where it starts."""
-    import torch
-
     scorer, _ = create_scorer(data.features, cls.Params(**changes), seed=3)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from gradrank.training.lookup import find_loss
 from gradrank.training.nets.net_files import load_net

@@ -8,9 +8,7 @@ import time
 import warnings
 
 import numpy as np
-import pandas
 import polars as pl
-import pyarrow
 import pytest
 
 import gradrank
@@ -20,6 +18,9 @@ from gradrank.data.reader import feature_matrix, read_collection
 from gradrank.ranker import ranker as ranker_module
 from gradrank.ranker.inputs import Reader
 from gradrank.training.history import History
+
+pandas = pytest.importorskip("pandas")
+pyarrow = pytest.importorskip("pyarrow")
 
 Y, QID = np.tile([0, 1, 2], 4), np.repeat([1, 2, 3, 4], 3)
 X = np.c_[np.arange(12.0), np.arange(12.0)[::-1]]

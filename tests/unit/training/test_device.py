@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from gradrank.base.errors import GradrankError
 from gradrank.training.contract.test_models import QUICK_SCORERS

@@ -7,7 +7,8 @@ gradrank.pin()
 # isort: split
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from gradrank.training.nets.embeddings import CosineOfTurns, encoding_arrays
 from gradrank.training.nets.layer_functions import affine, attend_within, linear_per_token, selu

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-import torch
 from threadpoolctl import threadpool_limits
+
+torch = pytest.importorskip("torch")
 
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
