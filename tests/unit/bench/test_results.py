@@ -12,7 +12,7 @@ from gradrank.base.stamps import write_stamp
 from gradrank.bench.config.datasets import check_datasets
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.seeds import measured_folds, timings
-from gradrank.bench.results import STUDIES, MethodFolder, Results, read_job, write_job
+from gradrank.bench.results import STUDIES, MethodFolder, NumberedFold, Results, read_job, write_job
 from gradrank.bench.tuning.folders import Contest
 from gradrank.training.fold_folder import Below, Folder, FoldFolder
 
@@ -98,7 +98,7 @@ def test_finished_folds_are_sorted_by_number_and_seed(tmp_path):
     ],
 )
 def test_the_fold_of_a_file_is_found_from_its_path(path, folder):
-    assert FoldFolder.holding(path) == (FoldFolder(Path(folder)) if folder else None)
+    assert NumberedFold.holding(path) == (NumberedFold(Path(folder)) if folder else None)
 
 
 def test_data_sets_and_methods_are_those_with_files(tmp_path):
