@@ -56,7 +56,7 @@ def test_the_path_in_the_exception_comes_before_the_option(number, tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_is_named_if_no_file_is():
-    code = "import sys; from gradrank import cli; sys.argv[1:] = ['schema']; cli.main()"
+    code = "import sys; from gradrank.bench import cli; sys.argv[1:] = ['schema']; cli.main()"
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
