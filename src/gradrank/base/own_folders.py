@@ -73,6 +73,20 @@ def _foreign(folder: Path, own: set[Path], is_own: Callable[[Path], bool]) -> It
             yield path
 
 
+def check_own_files(stamp: Path, paths: Iterable[Path]) -> None:
+    """Raise GradrankError if gradrank has not written a file that a command replaces in a folder with further files.
+
+    paths: files in the folder of `stamp`. Our files are those that the stamp lists, and stamps.
+    """
+    own = {*listed_files(stamp)}
+    for path in paths:
+        if os.path.lexists(path) and path not in own and not is_recognised(path):
+            raise GradrankError(
+                f"{path}: gradrank has not written this file, or {stamp.name}, which lists it, is missing. "
+                "Fix: if it is yours, move it; else delete it, and run the same command again"
+            )
+
+
 def remove_listed(stamp: Path) -> None:
     """Remove a stamp and the files that it lists. Nothing is removed if gradrank has not written the stamp."""
     for path in [*listed_files(stamp)]:

@@ -28,9 +28,10 @@ def replaced_file(path: Path) -> Path | None:
     Returns None if the output must be written directly, with `direct_stream`. Raises GradrankError if the path cannot
     be an output file.
     """
+    mode = _mode(path)
     if _descriptor(path) is not None:
         return None
-    target, mode = Path(os.path.realpath(path)), _mode(path)
+    target = Path(os.path.realpath(path))
     if mode is None:
         _check_parents(path, target)
         return target
@@ -93,11 +94,17 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the type and the permissions of what is behind a path, or None if nothing is there."""
+    """Return the type and the permissions of what is behind a path, or None if nothing is there.
+
+    Raises GradrankError if that cannot be found out: a loop of links, or a name that the system does not accept.
+    """
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except (OSError, ValueError) as error:  # ValueError: a null character, or text that cannot be a file name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise GradrankError(f"{path}: cannot be an output ({reason}). Fix: give another path") from None
 
 
 def _check_parents(path: Path, target: Path) -> None:

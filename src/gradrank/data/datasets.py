@@ -101,7 +101,7 @@ def cached_collection(
         with temporary_folder(folder) as scratch:
             source = os.fspath(mirror) if mirror is not None else os.environ.get("GRADRANK_MIRROR")
             _publish(_make(entry, source, scratch), folder)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a null character, or text that cannot be a file name
         raise GradrankError(
             f"cache: {error}. Fix: free the space, or set GRADRANK_CACHE to another folder that you can write to"
         ) from error
@@ -136,7 +136,7 @@ def _complete(folder: Path) -> StoredCollection | None:
         stored = StoredCollection.open(folder)
         for part in stored.parts:
             stored.part_file(part)  # computes the checksum
-    except (GradrankError, KeyError):  # KeyError: an edited description without its checksum
+    except (GradrankError, KeyError, OSError):  # KeyError: an edited description without its checksum
         return None
     return stored
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.base.targets import check_file_output
+from gradrank.base.targets import check_file_output, replaced_file
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible
 from gradrank.export.lookup import find_format, format_names
 from gradrank.training.scoring_form import NoScoringForm
@@ -112,11 +112,22 @@ def _advice(possible: Sequence[str]) -> str:
 
 
 def _written(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:
-    """Write the files to a temporary folder, and copy them to their places when all of them are complete."""
+    """Write the files to a temporary folder, and copy them to their places when all of them are complete.
+
+    A further file that a format writes next to `out` was not named by the user, so it replaces no other content.
+    """
+    is_stream = replaced_file(out) is None
     with tempfile.TemporaryDirectory() as folder:
         written = {out.parent / file.name: file for file in model_format.write(model, Path(folder) / out.name)}
-        for path in written:
+        if is_stream and len(written) > 1:
+            raise GradrankError(f"{out}: not a file, but {model_format.name} writes two files. Fix: give a new file")
+        for path, file in written.items():
             check_file_output(path)
+            if path != out and path.is_file() and path.read_bytes() != file.read_bytes():
+                raise GradrankError(
+                    f"{path}: exists with other content, and {model_format.name} writes this file next to {out}. "
+                    "Fix: move or delete it, or give another output"
+                )
         for path, file in written.items():
             with atomic(path) as partial:
                 shutil.copyfile(file, partial)

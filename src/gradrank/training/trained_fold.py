@@ -63,11 +63,13 @@ class TrainedFold:
         Raises GradrankError if the folder is not a trained fold, is damaged or was edited.
         """
         folder = FoldFolder(Path(fold))
-        if not folder.finished or not folder.model_path.is_dir():
-            raise GradrankError(
-                f"{fold}: not a trained model; expected a folder with {SPEC} and {MODEL}/, such as "
-                "results/mq2007/ranksvm/fold1"
-            )
+        example = f"a folder with {SPEC} and {MODEL}/, such as results/mq2007/ranksvm/fold1"
+        try:
+            is_trained = folder.finished and folder.model_path.is_dir()
+        except OSError as error:  # for example a name that is too long
+            raise GradrankError(f"{fold}: cannot be opened ({error.strerror}). Fix: give {example}") from None
+        if not is_trained:
+            raise GradrankError(f"{fold}: not a trained model. Fix: give {example}")
         spec = folder.spec()
         checked(folder.spec_path, spec, SpecContent)
         try:

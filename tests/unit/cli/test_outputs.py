@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli import app
+from gradrank.cli.options import CONTEST as CONTEST_STAGES
+from gradrank.cli.options import STAGES
 from gradrank.cli.outputs import FILE, FOLDER
 from made_project import DATASET, make_project
 
@@ -45,6 +48,38 @@ EXAMPLES: dict[str, tuple[list[str], str, str]] = {
     "train": (["--model", "single_feature", "--data", DATA, "--seed", "1"], "", DATA),
     "import-scores": (["imported/fold{fold}.txt", "--data", DATA, "--seed", "1"], "", "imported"),
 }
+METHOD, CONTEST = f"results/{DATASET}/prank", "results/studies/contest"
+# The arguments of each stage that writes into a folder of results/ without an output option, the folder, and its files.
+IN_PLACE: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
+    "evaluate-folds": (
+        [METHOD, "--model", "prank", "--data", DATA, "--params", "{}", "--seed", "5", "--metrics", "map"],
+        METHOD,
+        ("per_query.parquet", "evaluation.json"),
+    ),
+    "summary": (
+        [f"results/{DATASET}", "--data", DATA],
+        f"results/{DATASET}",
+        ("summary.json", "summary.md", "queries.parquet", "provenance.json"),
+    ),
+    "explanations": (
+        [f"results/{DATASET}", "--data", DATA, "--seed", "1"],
+        f"results/{DATASET}",
+        ("explanations.json",),
+    ),
+    "collect": (["--datasets", DATASET], "results", ("per_query.parquet", "metrics.json", "methods.csv", "run.json")),
+    "study": (
+        ["pair_targets"],
+        "results/studies/pair_targets",
+        ("page.json", "numbers.json", "page.md", "provenance.json"),
+    ),
+    "choices": (["prank:1", "--datasets", DATASET], CONTEST, ("choices.json",)),
+    "refit": (["prank", "--data", DATA, "--seed", "1"], f"{CONTEST}/values/{DATASET}/prank", ("tuner1.parquet",)),
+    "divisions": (
+        ["prank", "--data", DATA, "--seed", "1", "--count", "2"],
+        f"{CONTEST}/divisions/{DATASET}",
+        ("prank.parquet",),
+    ),
+}
 RUN = ("evaluate", "compare", "predict", "importance", "explain", "export-model", "table", "diff")  # take less than 2 s
 BUILD = ("export", "generate", "parse", "pairs", "train")
 
@@ -68,6 +103,13 @@ def test_every_option_that_writes_is_declared_as_an_output_and_has_an_example():
     declared = {name for name, _ in (*outputs(FILE), *outputs(FOLDER))}
     assert written == declared, "an output option needs metavar=FILE or FOLDER"
     assert declared == EXAMPLES.keys()
+
+
+def test_every_stage_without_an_output_option_is_an_example():
+    with_option = {name for name, _ in (*outputs(FILE), *outputs(FOLDER))}
+    commands = command_of_name()
+    stages = {name for name, command in commands.items() if command.rich_help_panel in (STAGES, CONTEST_STAGES)}
+    assert stages - with_option == IN_PLACE.keys()
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +151,12 @@ def refuse(command: str, option: str, out: Path | str) -> None:
     assert content(Path()) == before
 
 
+def unusable(folder: Path) -> list[Path]:
+    """Return paths that cannot be an output: a link to itself, a path below it, and a name that is too long."""
+    (folder / "loop").symlink_to("loop")
+    return [folder / "loop", folder / "loop/below", folder / ("x" * 256)]
+
+
 @pytest.mark.parametrize(("command", "option"), outputs(FILE))
 def test_a_file_output_is_no_input_no_folder_and_no_read_only_file(project, command, option):
     given = EXAMPLES[command][1]
@@ -122,6 +170,8 @@ def test_a_file_output_is_no_input_no_folder_and_no_read_only_file(project, comm
     refuse(command, option, project / "read_only.html")
     assert (project / "read_only.html").read_text() == "mine"
     refuse(command, option, project / "read_only.html/below.html")
+    for path in unusable(project):
+        refuse(command, option, path)
 
 
 @pytest.mark.parametrize(("command", "option"), outputs(FOLDER))
@@ -136,6 +186,25 @@ def test_a_folder_output_contains_no_input_and_no_files_of_others(project, comma
     for name in ("pipe", "file", "file/below"):
         refuse(command, option, project / name)
     assert (project / "pipe").is_fifo()
+    for path in unusable(project):
+        refuse(command, option, path)
+
+
+@pytest.mark.parametrize(("command", "name"), [(name, file) for name in IN_PLACE for file in IN_PLACE[name][2]])
+def test_a_file_of_the_user_in_a_folder_of_results_is_refused(made, tmp_path, monkeypatch, command, name):
+    """The stamp that lists the file is missing, because Snakemake removes it before a job, and a repair may."""
+    arguments, folder, files = IN_PLACE[command]
+    shutil.copytree(made, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    for file in files:
+        Path(folder, file).unlink(missing_ok=True)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    Path(folder, name).write_text(json.dumps({"type": "FeatureCollection"}))
+    before = content(Path())
+    done = CliRunner().invoke(app, [command, *arguments])
+    assert isinstance(done.exception, GradrankError), (done.output, done.exception)
+    assert str(Path(folder, name)) in str(done.exception) and "Fix: " in str(done.exception)
+    assert content(Path()) == before
 
 
 FOREIGN = ("participants.parquet", "part-00000-abc.snappy.parquet", "part1.parquet", "collection.json", "pairs.json")

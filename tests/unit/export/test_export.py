@@ -1,6 +1,7 @@
 """Export of trained folds: names, refusals that list the possible formats, complete files, and one file per format."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -65,6 +66,28 @@ def test_names_must_be_those_of_the_features(names, tmp_path):
     with pytest.raises(GradrankError, match="names"):
         export(single_feature(), "linear", tmp_path / "w.json", names)
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", format_names())
+def test_a_further_file_next_to_the_output_replaces_no_other_content(name, rankers, tmp_path):
+    """A pipe takes one file, so it is refused as the output of a format with two."""
+    out = tmp_path / f"m{find_format(name).extension}"
+    fold = rankers["lambdamart" if name in ("lightgbm", "ranklib", "xgboost-json") else "regression"].fold_
+    try:
+        further = export(fold, name, out)[1:]
+    except GradrankError as error:
+        pytest.skip(str(error))
+    os.mkfifo(tmp_path / "pipe")
+    for path in further:
+        path.write_text("mine")
+        out.unlink()
+        with pytest.raises(GradrankError, match=f"{path.name}.*Fix: "):
+            export(fold, name, out)
+        assert path.read_text() == "mine" and not out.exists()
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(GradrankError, match=r"pipe.*Fix: "):
+            export(fold, name, tmp_path / "pipe")
+        assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_format_that_does_not_exist(tmp_path):

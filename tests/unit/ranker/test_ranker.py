@@ -321,3 +321,14 @@ def test_unknown_names_are_refused_with_the_nearest_name():
 def test_a_convention_that_is_not_a_name_is_refused(convention):
     with pytest.raises(GradrankError, match="convention"):
         Ranker("regression", convention=convention).fit(np.eye(4), [0, 1, 0, 1], qid=[1, 1, 2, 2])
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "loop", "null\0character", "\ud800"])
+def test_a_path_that_the_system_does_not_accept_is_an_error_of_gradrank(name, data, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    ranker, path = fitted("regression", data), f"{tmp_path}/{name}"
+    calls = [lambda: ranker.save(path), lambda: gradrank.load(path), lambda: ranker.export(path, to="solr")]
+    calls.append(lambda: gradrank.load_dataset("synthetic_net", cache=path))
+    for call in calls:
+        with pytest.raises(GradrankError, match="Fix: "):
+            call()

@@ -48,26 +48,29 @@ def tune(
 ) -> None:
     """Try random configurations of a model on each fold, and evaluate them on the fold's own validation part.
 
-    If this command is killed, repeat it to continue with the trial that was running. The test parts are not read.
+    If this command is killed, repeat it to continue with the trial that was running. The test parts are not read. Equal
+    scores are taken in expectation; under letor4, they keep the order of the file.
     """
     use_one_thread()
+    from gradrank.base.conventions import LETOR4
     from gradrank.bench.tuning.selection import choose
     from gradrank.bench.tuning.trials import Plan
     from gradrank.bench.tuning.trials import tune as run
     from gradrank.bench.tuning.variants import warm_up
     from gradrank.measures.conventions import resolve
 
-    modules = _add_variant(model, variant)
+    modules, definition = _add_variant(model, variant), resolve(convention)
+    ties = "equal scores in file order" if definition == LETOR4 else "equal scores in expectation"
     if variant:
         warm_up(model)
     plan = Plan(trials, tuner, tuple(name for name in among.split(",") if name))
-    table = run(model, data, plan, seed, out, pairs, _code("tune", model, *modules), resolve(convention), fold)
+    table = run(model, data, plan, seed, out, pairs, _code("tune", model, *modules), definition, fold)
     trained = json.loads(variant)["model"] if variant else model
     for choice in choose(table, math.inf):
         if choice.value is not None:
             typer.echo(
-                f"fold {choice.fold}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}. "
-                "To train it, run:"
+                f"fold {choice.fold}: trial {choice.trial}, validation NDCG@10 {choice.value:.4f} under {convention}, "
+                f"{ties}. To train it, run:"
             )
             job = f"--model {trained} --data {data} --fold {choice.fold} --seed {seed} --convention {convention}"
             typer.echo(f"  gradrank train {job} --params {shlex.quote(json.dumps(choice.configuration))} --out FOLDER")
@@ -128,9 +131,12 @@ def refit(
     from gradrank.bench.tuning.members import member_choices, tuner_choices
     from gradrank.bench.tuning.refits import Refits, train_members
     from gradrank.bench.tuning.refits import refit as run
+    from gradrank.bench.tuning.values import check_made_with
+    from gradrank.data.stored import StoredCollection
     from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)
+    check_made_with(folder.values_path(StoredCollection.open(data).name, method, tuner))
     modules = _add_variant(method, variant) + ((CHOICE_VALUES,) if only_choices else ())
 
     def settings(name: str) -> Refits:
@@ -167,11 +173,13 @@ def divisions(
     from gradrank.bench.tuning.divisions import evaluate_divisions
     from gradrank.bench.tuning.folders import Contest
     from gradrank.bench.tuning.members import tuner_choices
+    from gradrank.bench.tuning.values import check_made_with
     from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)
-    choice, *_ = tuner_choices(folder, data, method, 1, seconds)
     out = folder.divisions_path(data.name, method)
+    check_made_with(out)
+    choice, *_ = tuner_choices(folder, data, method, 1, seconds)
     code = _code("divisions", method)
     evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
 

@@ -285,6 +285,7 @@ def summary(
 
     Writes summary.json, summary.md, tables with paired tests and, last, provenance.json.
     """
+    from gradrank.base.own_folders import check_own_files
     from gradrank.base.validation import read_params
     from gradrank.bench.provenance.records import write_record
     from gradrank.bench.provenance.settings import dataset_settings
@@ -293,6 +294,8 @@ def summary(
 
     dataset = DatasetFolder(folder)
     values = read_params(settings) if settings else dataset_settings(run_settings(), dataset.name)
+    written = (dataset.summary_path, dataset.summary_page_path, dataset.queries_path, dataset.provenance_path)
+    check_own_files(dataset.provenance_path, written)
     evaluation, members = values["evaluation"], list(values.get("members", {}))
     run(folder, list(values["models"]), evaluation["convention"], data, members, evaluation["baseline"])
     write_record(dataset, values, data.parent)
@@ -315,6 +318,7 @@ def study(
 
     Writes the page, its tables and numbers, and provenance.json.
     """
+    from gradrank.base.own_folders import check_own_files
     from gradrank.base.validation import read_params
     from gradrank.bench.provenance.settings import study_settings
     from gradrank.bench.provenance.study_records import study_code, write_study_record
@@ -324,6 +328,8 @@ def study(
     root = Results(results)
     values = read_params(settings) if settings else study_settings(run_settings(study=name), name)
     folder = root.study(name)
+    written = (folder.page_path, folder.numbers_path, folder.markdown_path, folder.provenance_path)
+    check_own_files(folder.provenance_path, written)
     tables = write_study(name.partition("/")[0], Inputs(results, data, folder.folder, values["settings"]))
     stages = read_params(code) if code else study_code(run_settings(study=name), name)
     write_study_record(folder, root, name, values, stages, tables)

@@ -11,6 +11,7 @@ import polars as pl
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256
+from gradrank.base.own_folders import check_own_files
 from gradrank.base.processor import form
 from gradrank.base.stamps import write_stamp
 from gradrank.base.validation import flat
@@ -47,9 +48,11 @@ def evaluate_folds(
     spec: the configured `model`, `dataset`, `params` and `seed`. further_seeds: seeds whose folds are in
     `folder`/fold<k>/seed<s>/. code: digest of the evaluation code, recorded in evaluation.json. If all test documents
     of each query of a fold have the same score, evaluation.json names the fold. Raises GradrankError if a fold is
-    missing, if it was trained with other settings or on other data, or if its scores are malformed.
+    missing, if it was trained with other settings or on other data, if its scores are malformed, or if one of the two
+    files exists and gradrank has not written it.
     """
     method, data = MethodFolder(Path(folder)), Path(data)
+    check_own_files(method.evaluation_path, (method.per_query_path, method.evaluation_path))
     stored = StoredCollection.open(data)
     resolved = resolve_conventions(stored, conventions)
     tables, inputs, constant = [], {COLLECTION: sha256(data / COLLECTION)}, []

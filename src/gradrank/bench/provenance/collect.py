@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, write_json
+from gradrank.base.own_folders import check_own_files
 from gradrank.base.stamps import checksums, read_stamp, write_stamp
 from gradrank.bench.folds.per_query import join_test_queries
 from gradrank.bench.results import Results
@@ -16,11 +17,13 @@ PLOTTED = ("ndcg@1", "ndcg@10", "mean_ndcg", "map", "p@10")
 def collect(root: Results, names: Sequence[str]) -> None:
     """Write per_query.parquet, metrics.json, methods.csv and run.json for these data sets.
 
-    Raises GradrankError if a data set has no provenance.json, or if a file does not match its recorded checksum.
+    Raises GradrankError if a data set has no provenance.json, if a file does not match its recorded checksum, or if
+    one of the four files exists and gradrank has not written it.
     """
     datasets = [root.dataset(name) for name in names]
     if missing := [str(dataset.provenance_path) for dataset in datasets if not dataset.recorded]:
         raise GradrankError(f"{', '.join(missing)}: no such file. Fix: run `snakemake --cores 2` first")
+    check_own_files(root.run_path, (root.per_query_path, root.metrics_path, root.means_path, root.run_path))
     methods = [dataset.method(name) for dataset in datasets for name in read_stamp(dataset.provenance_path)["methods"]]
     for method in methods:
         method.check()

@@ -5,6 +5,7 @@ report compares them with the present results. The file is not an output of a Sn
 the outputs of a job before the job starts. It is written last, so a report that was killed is repeated in full.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,13 +14,14 @@ from gradrank.base.files import read_json, write_json
 from gradrank.base.numbers import number
 from gradrank.bench.results import DatasetFolder
 
+KEYS = {"metric", "convention", "source", "methods"}  # of printed.json
 MOST = 8  # maximum number of methods with a line of their own
 TRAINING = ("digest", "train", "results")  # the digests of a record that differ after a method was trained again
 
 
 def write_printed(dataset: DatasetFolder, metric: str, convention: str) -> None:
-    """Write printed.json of a data set with a record."""
-    if dataset.recorded:
+    """Write printed.json of a data set with a record. A file that is not ours stays as it is."""
+    if dataset.recorded and (not os.path.lexists(dataset.printed_path) or _former(dataset)):
         write_json(dataset.printed_path, _present(dataset, metric, convention))
 
 
@@ -27,13 +29,15 @@ def training_changes(dataset: DatasetFolder, metric: str, convention: str) -> It
     """Yield lines on the methods that were trained since printed.json was written; none if this file is missing.
 
     A method is listed if its parameters, its code, its model or its scores changed. The former mean is shown if it has
-    the same metric, convention and data.
+    the same metric, convention and data. If gradrank has not written the file, one line says so.
     """
     if not (dataset.recorded and dataset.printed_path.is_file()):
         return
-    try:
-        before = read_json(dataset.printed_path)
-    except GradrankError:  # damaged; the report writes it again
+    before = _former(dataset)
+    if before is None:
+        yield f"{dataset.printed_path}: damaged, or not written by gradrank."
+        yield "So methods that were trained since the last report are not listed."
+        yield "Fix: if it is yours, move it; else delete it"
         return
     now = _present(dataset, metric, convention)
     comparable = all(before.get(key) == now[key] for key in ("metric", "convention", "source"))
@@ -49,6 +53,15 @@ def training_changes(dataset: DatasetFolder, metric: str, convention: str) -> It
         yield f"  {name:{width}}  {number(mean)}  {_change(mean, old, name in former)}".rstrip()
     if len(trained) > MOST:
         yield f"  and {len(trained) - MOST} more"
+
+
+def _former(dataset: DatasetFolder) -> dict[str, Any] | None:
+    """Return the content of printed.json; None if it does not have the form that `_present` gives it."""
+    try:
+        content = read_json(dataset.printed_path)
+    except GradrankError:
+        return None
+    return content if isinstance(content, dict) and content.keys() >= KEYS else None
 
 
 def _present(dataset: DatasetFolder, metric: str, convention: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ No test part is scored before the file contains the choice.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
@@ -16,8 +17,11 @@ def write_choices(contest: Contest, parts: Iterable[tuple[str, str, int]], secon
 
     The keys are `<dataset>/<method>/fold<k>`. Each value contains a digest of the choices and, for each tuner, the
     selected trials and the configuration of the choice. parts: the data set, the method and the number of each tuner.
-    seconds: processor time for the trial `timed` of a choice.
+    seconds: processor time for the trial `timed` of a choice. Raises GradrankError if choices.json exists and gradrank
+    has not written it.
     """
+    if contest.choices_path.exists():
+        _read_choices(contest)
     chosen: dict[str, list[Choice]] = {}
     for dataset, method, tuner in parts:
         for choice in choose(read_trials(contest.trials_path(dataset, method, tuner)), seconds):
@@ -29,13 +33,24 @@ def write_choices(contest: Contest, parts: Iterable[tuple[str, str, int]], secon
     write_json(contest.choices_path, entries)
 
 
+def _read_choices(contest: Contest) -> dict[str, Any]:
+    """Return the content of choices.json. Raises GradrankError if it does not have the form of choices."""
+    entries = read_json(contest.choices_path)
+    if isinstance(entries, dict) and all(isinstance(entry, dict) and "sha256" in entry for entry in entries.values()):
+        return entries
+    raise GradrankError(
+        f"{contest.choices_path}: contains no choices, so gradrank has not written it. Fix: move it, and run "
+        f"`snakemake {contest.choices_path}`"
+    )
+
+
 def frozen_choices(contest: Contest, dataset: str, method: str, tuner: int, seconds: float) -> list[Choice]:
     """Return the choices of a tuner on each fold, which choices.json has to contain.
 
     Raises GradrankError if choices.json does not contain the choices that follow from the trials.
     """
     choices = choose(read_trials(contest.trials_path(dataset, method, tuner)), seconds)
-    written = read_json(contest.choices_path) if contest.choices_path.is_file() else {}
+    written = _read_choices(contest) if contest.choices_path.is_file() else {}
     for choice in choices:
         key = f"{dataset}/{method}/fold{choice.fold}"
         if written.get(key, {}).get(f"tuner{tuner}") != choice.entry:

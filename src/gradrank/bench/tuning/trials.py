@@ -21,6 +21,7 @@ from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.bench.tuning.selection import JUDGED
+from gradrank.bench.tuning.values import check_made_with
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.fit import fit
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # key: measure; value: column with its validation value
 KEYS = ("fold", "trial")
+SHOWN = 0.00005  # a smaller difference does not change a value with four decimals
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def tune(
     convention of the data set, under which the configurations are compared and the models are selected. folds: numbers
     of the folds; by default, all folds.
 
-    Raises GradrankError if a fold does not exist, packages or members are missing, or every configuration fails.
+    Raises GradrankError if a fold does not exist, packages or members are missing, every configuration fails, or the
+    file next to `out` is not ours.
     """
     cls, stored = get_model(model), StoredCollection.open(data)
     require(*cls.requires, extra=cls.extra, needed_by=model)
@@ -183,12 +186,15 @@ def _trial(job: TrialJob, trial: int) -> dict[str, Any]:
     # The guard raises an error when the test part is opened. It raises the error again at the end of the block, in case
     # the model caught it.
     with guard_test_part(job.test_files, job.cls.name):
-        row |= _fit(job, params, seed)
-    return row | {"seconds": round(time.process_time() - started, 3)}
+        values, scores = _fit(job, params, seed)
+    row |= values | {"seconds": round(time.process_time() - started, 3)}
+    if scores is not None and (note := _tie_note(job.parts["vali"], scores, row[JUDGED])):
+        print(f"{job.dataset}/{job.cls.name}, fold {job.fold}, trial {trial}: {note}", file=sys.stderr, flush=True)
+    return row
 
 
-def _fit(job: TrialJob, params: Any, seed: int) -> dict[str, Any]:
-    """Train one configuration. Return the validation values, or the error message."""
+def _fit(job: TrialJob, params: Any, seed: int) -> tuple[dict[str, Any], np.ndarray | None]:
+    """Train one configuration. Return the validation values and scores, or the error message and None."""
     vali = job.parts["vali"]
     try:
         fitted = fit(job.cls, job.parts["train"], vali, params, seed, silent)
@@ -197,8 +203,16 @@ def _fit(job: TrialJob, params: Any, seed: int) -> dict[str, Any]:
         raise
     except Exception as error:
         kind = "" if isinstance(error, GradrankError) else f"{type(error).__name__}: "
-        return {"error": f"{kind}{str(error).partition(chr(10))[0]}"}
-    return {column: validation(name, vali, scores) for name, column in VALIDATION.items()}
+        return {"error": f"{kind}{str(error).partition(chr(10))[0]}"}, None
+    return {column: validation(name, vali, scores) for name, column in VALIDATION.items()}, scores
+
+
+def _tie_note(vali: Collection, scores: np.ndarray, value: float) -> str | None:
+    """Return a sentence if equal scores change the value under a convention that compares them in file order."""
+    expected = validation("ndcg@10", replace(vali, convention=vali.convention.in_expectation()), scores)
+    if abs(value - expected) < SHOWN:
+        return None
+    return f"equal scores are in the order of the file; in expectation, validation NDCG@10 is {expected:.4f}"
 
 
 def validation(measure: str, vali: Collection, scores: np.ndarray) -> float:
@@ -221,6 +235,7 @@ class TrialStore:
 
         self.out, self.made_with = out, made_with
         self.path = out.with_name(f"{out.stem}.unfinished.parquet")
+        check_made_with(self.path)
         stored = pl.read_parquet(self.path).filter(made_with=made_with).to_dicts() if self.path.is_file() else []
         self.rows: list[dict[str, Any]] = stored
         self.done = {(row["fold"], row["trial"]) for row in stored}

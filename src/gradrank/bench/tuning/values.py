@@ -1,11 +1,13 @@
 """Tables of a contest with the metric values of each test query."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.measures.judgements import Judgements
 from gradrank.measures.metrics import compute
@@ -35,6 +37,23 @@ def values_table(
     columns = [pl.col(name) if name in values else pl.lit(None).alias(name) for name in METRICS]
     table = pl.DataFrame({"qid": judged.qids} | values)
     return table.select(*constants, "qid", *(column.cast(pl.Float32) for column in columns))
+
+
+def check_made_with(path: Path) -> None:
+    """Raise GradrankError if a file exists that is not a Parquet file with the column `made_with`, as a contest has."""
+    import polars as pl
+
+    if not os.path.lexists(path):
+        return
+    try:
+        is_own = path.is_file() and "made_with" in pl.read_parquet_schema(path)
+    except (OSError, pl.exceptions.PolarsError):
+        is_own = False
+    if not is_own:
+        raise GradrankError(
+            f"{path}: damaged, or not written by gradrank. Fix: if it is yours, move it; else delete it, and run the "
+            "same command again"
+        )
 
 
 def write_tables(tables: Iterator["pl.DataFrame"], path: Path, made_with: str) -> None:

@@ -50,7 +50,9 @@ def fetch(dataset: str | Entry, folder: Path | str, mirror: str | None = None) -
     entry = dataset if isinstance(dataset, Entry) else get_entry(dataset)
     folder = Path(folder)
     manifest = folder / "fetched.json"
-    if manifest.is_file():
+    with _system_errors_explained(folder):
+        is_fetched = manifest.is_file()
+    if is_fetched:
         return read_sealed(manifest)
     if entry.generator:
         raise GradrankError(

@@ -67,6 +67,9 @@ def test_long_lists_are_cut_and_undefined_means_shown(printed):
     assert len(lines) == MOST + 2 and lines[-1].split()[1] == "3"
 
 
-def test_a_damaged_file_is_no_error(printed):
-    printed.printed_path.write_text("{")
-    assert list(training_changes(printed, "map", "letor4")) == []
+@pytest.mark.parametrize("text", ["{", "[]", '{"printed": "mine"}'])
+def test_a_file_of_the_user_is_said_and_stays(text, printed):
+    printed.printed_path.write_text(text)
+    assert any("Fix: " in line for line in training_changes(printed, "map", "letor4"))
+    write_printed(printed, "map", "letor4")
+    assert printed.printed_path.read_text() == text

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gradrank.base.conventions import LETOR4
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.stamps import write_sealed
@@ -25,6 +26,7 @@ from gradrank.data.parse import parse
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
+from gradrank.measures.conventions import resolve
 from gradrank.training.model import Model, ModelParams, param
 from gradrank.training.search_space import Uniform
 
@@ -87,6 +89,8 @@ def toy(monkeypatch):
     monkeypatch.setattr(trials, "get_model", lambda name: Toy)
     monkeypatch.setattr(Toy, "fits", 0)
     monkeypatch.setattr(Toy, "peeks", None)
+    monkeypatch.setattr(Toy, "score", Toy.score)  # a test may replace it
+    monkeypatch.setattr(Toy, "steepest", Toy.steepest)
     return Toy
 
 
@@ -100,6 +104,27 @@ def test_trials_and_the_choice(data, tmp_path):
         assert choice.params[choice.trial]["l2"] == choice.configuration["l2"] and len(choice.sha256) == 64
     assert [path.name for path in tmp_path.iterdir()] == ["trials.parquet"]
     assert pl.read_parquet(tmp_path / "trials.parquet").equals(found)
+
+
+@pytest.mark.parametrize("is_table", [False, True])
+def test_a_file_of_the_user_with_the_name_of_the_stored_trials_is_kept(is_table, data, tmp_path):
+    path = tmp_path / "trials.unfinished.parquet"
+    pl.DataFrame({"mine": [1]}).write_parquet(path) if is_table else path.write_text("mine")
+    before = path.read_bytes()
+    with pytest.raises(GradrankError, match="Fix: "):
+        tuned(data, tmp_path)
+    assert path.read_bytes() == before and [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_value_that_the_order_of_the_file_gives_is_said(data, tmp_path, toy, capsys):
+    toy.steepest = 2.0
+    tuned(data, tmp_path / "varied", convention=LETOR4)
+    assert "in expectation" not in capsys.readouterr().err
+    toy.score = lambda self, features, offsets: np.zeros(len(features))
+    tuned(data, tmp_path / "constant", convention=LETOR4)
+    assert capsys.readouterr().err.count("in expectation") == 3
+    tuned(data, tmp_path / "standard", convention=resolve("standard"))
+    assert "in expectation" not in capsys.readouterr().err
 
 
 def test_the_choice_within_a_time_is_among_the_first_trials(data, tmp_path):

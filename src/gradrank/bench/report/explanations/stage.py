@@ -16,6 +16,7 @@ from gradrank import __version__
 from gradrank.base.conventions import Convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
+from gradrank.base.own_folders import check_own_files
 from gradrank.base.processor import form
 from gradrank.base.stamps import SCHEMA, write_sealed
 from gradrank.bench.folds.per_query import QueryValues, read_test_queries
@@ -77,12 +78,13 @@ def explanations(folder: Path, data: Path, convention: str, seed: int, code: str
     with several seeds, the folds of the first seed are explained.
 
     data: the stored collection. convention: the primary convention of the data set. seed: seed of the permutations and
-    samples. code: digest of the code of this stage. Raises GradrankError if the data set has no summary, or if a fold
-    is missing, damaged or trained on other data.
+    samples. code: digest of the code of this stage. Raises GradrankError if the data set has no summary, if a fold is
+    missing, damaged or trained on other data, or if the file exists and gradrank has not written it.
     """
     dataset, stored = DatasetFolder(Path(folder)), StoredCollection.open(data)
     if not dataset.summarised:
         raise GradrankError(f"{dataset.summary_path}: no such file. Fix: run `snakemake {dataset.name}` first")
+    check_own_files(dataset.explanations_path, [dataset.explanations_path])
     reported = read_dataset(dataset, dataset.name, convention, stored.path.parent)
     ranked = [row for row in standings(reported).rows if reported.model_of(row.model) != IMPORTED]
     inputs = Inputs(dataset, stored, reported.headline, resolve(convention), seed)
