@@ -3,7 +3,8 @@
 import subprocess
 from pathlib import Path
 
-INPUTS = ("src", "workflow", "models", "params.yaml")  # paths in a project that results depend on, besides the data
+# The paths in a project that results depend on, besides the data.
+INPUTS = ("src", "workflow", "models", "studies", "params.yaml")
 
 
 def git(*arguments: str, folder: Path | str = ".") -> bytes | None:

@@ -34,8 +34,12 @@ COMMITS = 5  # commits of a record that are tried
 TIME = "seconds"  # key of a job's result that is not compared
 DIGEST = """
 import sys
-from gradrank.bench.config.params import load
-from gradrank.bench.provenance.study_records import study_code
+try:
+    from gradrank.bench.config.params import load
+    from gradrank.bench.provenance.study_records import study_code
+except ModuleNotFoundError:  # commits before gradrank.bench
+    from gradrank.config.params import load
+    from gradrank.provenance.study_records import study_code
 print(study_code(load(), sys.argv[1])["study_job"])
 """
 
@@ -160,25 +164,21 @@ class JobSamples:
         for name in sample.jobs:
             if len(sample.ended) == self.count:
                 return
-            if self._run(sample, name, self._path(sample, name), PACKAGE.parent):
+            if self._run(sample, name, self._path(sample, name), self.project, PACKAGE.parent):
                 sample.ended.append(name)
                 if not sample.in_git:
-                    self._run(sample, name, self._expected_path(sample, name), self._former(sample) / "src")
+                    former = self._former(sample)
+                    self._run(sample, name, self._expected_path(sample, name), former, former / "src")
 
-    def _run(self, sample: JobSample, name: str, path: Path, source: Path) -> bool:
+    def _run(self, sample: JobSample, name: str, path: Path, folder: Path, source: Path) -> bool:
+        """Run a job in a folder whose models and studies it uses. Return whether it wrote its result."""
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             settings = as_json(self.plan.study_jobs(sample.form)[name])
             arguments = ["study-job", sample.form.partition("/")[0], name, "--settings", settings]
-            arguments += [
-                "--data",
-                "data/parquet",
-                "--seed",
-                str(self.plan.settings.seed),
-                "--out",
-                str(path.resolve()),
-            ]
-            run_command(arguments, self.project, path.with_suffix(".log"), source, LIMIT)
+            data = (self.project / "data/parquet").resolve()
+            arguments += ["--data", str(data), "--seed", str(self.plan.settings.seed), "--out", str(path.resolve())]
+            run_command(arguments, folder, path.with_suffix(".log"), source, LIMIT)
         return path.is_file()
 
     def _path(self, sample: JobSample, name: str) -> Path:

@@ -19,7 +19,7 @@ import yaml
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
 from gradrank.base.files import OWN_MODELS, atomic, sha256
-from gradrank.bench.config.code_digest import WORKFLOW
+from gradrank.bench.config.code_digest import STUDIES, WORKFLOW
 from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.params_file import read
 from gradrank.bench.git import revision
@@ -163,8 +163,9 @@ class Recheck:
         self.folder.mkdir(exist_ok=True)
         with atomic(self.folder / "params.yaml") as partial:
             partial.write_text(yaml.safe_dump(_with_absolute_paths(read(self.params)), sort_keys=False), "utf-8")
-        if OWN_MODELS.is_dir() and not (self.folder / OWN_MODELS).exists():
-            (self.folder / OWN_MODELS).symlink_to(OWN_MODELS.resolve())
+        for own in (OWN_MODELS, Path(STUDIES)):
+            if own.is_dir() and not (self.folder / own).exists():
+                (self.folder / own).symlink_to(own.resolve())
         if targets := self.targets():
             self._run_workflow(targets, cores)
         tasks = [task for part in self.parts for task in part.tasks()]

@@ -29,6 +29,7 @@ def checkout(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("checkout")
     shutil.copytree(ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "workflow", root / "workflow")
+    shutil.copytree(ROOT / "studies", root / "studies", ignore=shutil.ignore_patterns("__pycache__", "tests"))
     shutil.copytree(ROOT / "results", root / "results", ignore=shutil.ignore_patterns(*PARTS))
     shutil.copy(ROOT / "params.yaml", root)
     result = run(root, "-c", CURRENT)

@@ -110,12 +110,13 @@ def test_a_job_and_a_page_are_confirmed_by_the_files_of_the_project(project):
 
 def test_without_results_a_job_is_compared_with_that_of_the_former_code(project):
     shutil.copytree(PACKAGE, "src/gradrank", ignore=shutil.ignore_patterns("__pycache__", "project"))
-    former = Path("studies/pair_targets/experiments.py")
+    shutil.copytree(PACKAGE.parents[1] / "studies", "studies", ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    former = Path("src/gradrank/base/errors.py")
     former.write_text(former.read_text() + "\nFORMER = True\n")
     shutil.rmtree(Results().study(JOBS).job_path("targets").parent)
     command, source = [sys.executable, "-c", DIGEST, JOBS], with_source(Path("src").resolve())
     own = subprocess.run(command, env=source, capture_output=True, text=True, check=True)
     forget(JOBS, "study_job", digest=own.stdout.strip())
-    commit("params.yaml", "src", "results/studies")
+    commit("params.yaml", "src", "studies", "results/studies")
     assert [ok for ok in outcomes(recheck()).values() if ok is not None] == [True]
     assert "results without times" in read_sealed(RECORDS[JOBS])["rechecked"]["study_job"]["compared"]
