@@ -118,6 +118,11 @@ def _polars_table(X: Any, where: str) -> pl.DataFrame | None:
         return None
     if isinstance(names := getattr(X, "column_names", None), list):
         _check_names(names, where)  # Polars replaces empty names
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch):
+        for field in X.schema:
+            if "decimal256" in str(field.type):  # Polars would print the backtrace of a panic
+                raise _not_numbers(where, field.name, f"values of type {field.type}")
     try:
         return pl.DataFrame(X)
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:

@@ -1,6 +1,7 @@
 """`Ranker`: its scores equal those of training jobs and of direct calls of libraries, for any form of input."""
 
 import copy
+import os
 import pickle
 from pathlib import Path
 
@@ -149,6 +150,13 @@ def test_a_saved_ranker_is_loaded_by_every_reader_of_folds(method, data, stored,
     part = StoredCollection.open(stored).read([1])
     written = np.array((tmp_path / "scores.txt").read_text().split(), dtype=float)
     assert np.array_equal(written, ranker.predict(part.features, qid=part.qids[part.query_of_row]))
+
+
+def test_the_working_folder_is_kept(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        fitted("regression", data).save(".")
+        assert sorted(os.listdir()) == ["history.parquet", "model", "spec.json"]  # noqa: PTH208 - of the process
 
 
 def test_a_folder_with_other_files_is_not_overwritten(data, tmp_path):

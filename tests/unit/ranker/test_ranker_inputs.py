@@ -112,6 +112,19 @@ def test_a_column_is_a_feature_in_memory_if_it_is_one_in_a_file(name, alone, tmp
             assert np.array_equal(read(form)[:, -1:], expected, equal_nan=True)
 
 
+@pytest.mark.parametrize("form", ["decimal", "list", "dictionary"])
+def test_wide_decimals_of_arrow_are_refused_without_a_panic_of_polars(form, capfd):
+    arrow = pytest.importorskip("pyarrow")
+    wide = arrow.decimal256(40, 2)
+    values: list = [decimal.Decimal(1)] * 12
+    column = arrow.array([values] * 12, arrow.list_(wide)) if form == "list" else arrow.array(values, wide)
+    table = arrow.table({"second": column.dictionary_encode() if form == "dictionary" else column})
+    for each in (table, table.to_batches()[0]):
+        with pytest.raises(GradrankError, match=r"'second'.*Fix"):
+            read(each)
+    assert not capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     "features",
     [X.astype(str), X.astype(str).tolist(), X.astype("S9"), X.astype("M8[s]"), X.astype("m8[s]"), objects("7"),
