@@ -8,6 +8,7 @@ import pytest
 import gradrank
 from gradrank import DegenerateModelWarning, Ranker
 from gradrank.base.errors import GradrankError
+from gradrank.bench.diff.folder import read_folder
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
 from gradrank.bench.report.tables.summary import summary
@@ -98,8 +99,13 @@ def test_the_summary_and_the_report_warn_of_constant_scores(tmp_path):
     assert caution.is_serious and "`lambdamart`" in caution.text and "`regression`" not in caution.text
     page = (results / "summary.md").read_text()
     assert f"> **Warning.** {caution.text}" in page and "in expectation" in caution.text
-    assert "in expectation" in gradrank.table(results).to_markdown()
-    assert "in expectation" not in gradrank.table(results, methods=["regression"]).to_markdown()
+    table = gradrank.table(results).to_markdown()
+    assert "in expectation" in table and "Methods without an order" in table
+    table = gradrank.table(results, methods=["regression"]).to_markdown()
+    assert "in expectation" not in table and "Methods without an order" not in table
+    (tmp_path / "params.yaml").write_text("evaluation: {convention: standard}\n")
+    (notice,) = read_folder(results).notices  # of `gradrank diff`
+    assert "`lambdamart`" in notice and "in expectation" in notice
 
 
 def stored(folder):

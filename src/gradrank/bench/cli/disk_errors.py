@@ -17,7 +17,7 @@ FIXES = {errno.ENOSPC: FREE_SPACE, errno.EDQUOT: FREE_SPACE, errno.EIO: CHECK_DI
 
 
 def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
-    """Return the message for an error that a full or failing disk or a long name caused; None for any other error.
+    """Return the message for an error of the operating system about a file or a disk; None for any other error.
 
     arguments: arguments of the command.
 
@@ -43,4 +43,8 @@ def explanation(error: Exception, arguments: Sequence[str]) -> str | None:
         number = errno.ENOSPC
     if number in FIXES:
         return f"{place}: {os.strerror(number)} ({free / 1e6:.1f} MB are free). Fix: {FIXES[number]}."
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return (
+            f"{error.filename}: {error.strerror}. Fix: check that this path exists and that you may read or write it."
+        )
     return None

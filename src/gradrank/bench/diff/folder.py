@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gradrank.base.errors import GradrankError
 from gradrank.base.validation import flat
 from gradrank.bench.config.params_file import read
-from gradrank.bench.diff.results import all_measured, methods_of, notices_of, of_provenance, own_model
+from gradrank.bench.diff.results import all_measured, methods_of, notices_of, of_provenance, own_model, tie_notices
 from gradrank.bench.diff.state import State
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.per_query import join_test_queries, read_table
@@ -41,6 +41,7 @@ def read_folder(path: Path) -> State:
     frames = [read_table(dataset.queries_path) for dataset in datasets if dataset.queries_path.is_file()]
     with results_table(path):
         all_values = all_measured(frames, frame, fields["conventions"])
+        ties = tie_notices(frames if frame is None else (*frames, frame), fields["conventions"])
     values = {dataset: of_dataset for dataset, of_dataset in all_values.items() if dataset in names}
     costs = {(method.dataset, method.name): Cost.of(timings(method)) for method in methods}
     fix = "Fix: run `dvc pull` or the workflow in the checkout of this folder"
@@ -49,7 +50,7 @@ def read_folder(path: Path) -> State:
         kind="results folder",
         revision=None,
         methods=methods_of(summaries, values, costs),
-        notices=tuple(notices_of(summaries, values, fix)),
+        notices=(*notices_of(summaries, values, fix), *ties),
         **fields,
     )
 

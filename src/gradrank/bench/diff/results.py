@@ -9,6 +9,7 @@ from gradrank.base.stamps import SCHEMA
 from gradrank.base.validation import flat
 from gradrank.bench.diff.state import MODEL, MethodResults
 from gradrank.bench.diff.sweeps import entry_of
+from gradrank.bench.folds import file_order
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.per_query import KEYS, QueryValues, query_values
 from gradrank.bench.folds.primary import DEFAULT
@@ -17,6 +18,7 @@ from gradrank.bench.provenance.record_form import fault_of_record
 from gradrank.bench.provenance.records import GIVEN_SHA256
 from gradrank.bench.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.bench.results import SUMMARY
+from gradrank.measures.conventions import in_expectation
 from gradrank.training.registry import models
 
 if TYPE_CHECKING:
@@ -57,6 +59,25 @@ def all_measured(
     for frame in in_git if whole is None else (*in_git, whole):
         values |= measured(frame, conventions)
     return values
+
+
+def tie_notices(tables: Iterable["pl.DataFrame"], conventions: Mapping[str, str]) -> list[str]:
+    """Return notices on data sets with methods whose values depend on the order of tied documents in the file.
+
+    tables: as in `all_measured`. conventions: the primary convention of each data set.
+    """
+    notices = {}
+    for table in tables:
+        for dataset, primary in conventions.items():
+            expected = in_expectation(primary)
+            names = (primary, expected) if expected else ()
+            own = table.filter(dataset=dataset)
+            by_name = {name: measured(own, {dataset: name}).get(dataset, {}) for name in names}
+            models = sorted(set.intersection(*map(set, by_name.values()))) if by_name else []
+            values = {model: {name: by_name[name][model] for name in names} for model in models}
+            if found := file_order.note(file_order.file_order(values, primary)):
+                notices[dataset] = f"{dataset}: {found[0]}"
+    return list(notices.values())
 
 
 def methods_of(

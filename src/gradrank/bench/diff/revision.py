@@ -16,7 +16,7 @@ import yaml
 from gradrank.base.errors import GradrankError
 from gradrank.base.validation import flat
 from gradrank.bench.diff.committed import Committed
-from gradrank.bench.diff.results import all_measured, methods_of, notices_of, of_provenance, params_of
+from gradrank.bench.diff.results import all_measured, methods_of, notices_of, of_provenance, params_of, tie_notices
 from gradrank.bench.diff.state import State
 from gradrank.bench.folds.primary import primary_convention
 from gradrank.bench.provenance.settings import model_settings
@@ -62,12 +62,13 @@ def read_revision(name: str, committed: Committed) -> State:
             if _RESULTS.dataset(Path(path).parent.name).queries_path == Path(path)
         ]
         values = all_measured(frames, frame, fields["conventions"])
+        ties = tie_notices(frames if frame is None else (*frames, frame), fields["conventions"])
     return State(
         name=name,
         kind=committed.kind,
         revision=committed.rev,
         methods=methods_of(summaries, values, {}),
-        notices=(*notices, *notices_of(summaries, values, fix)),
+        notices=(*notices, *notices_of(summaries, values, fix), *ties),
         **fields,
     )
 

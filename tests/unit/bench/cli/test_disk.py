@@ -82,8 +82,13 @@ def test_a_name_that_is_too_long_has_no_traceback(option, tmp_path, monkeypatch,
     assert "n" * 256 in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.EBADF])
+def test_every_error_about_a_path_says_what_to_do(number):
+    message = explanation(OSError(number, "reason", "results/x"), []) or ""
+    assert "results/x" in message and "reason" in message and "Fix: " in message
+
+
 def test_other_errors_have_no_explanation():
-    assert explanation(OSError(errno.ENOENT, "No such file", "x"), []) is None
     assert explanation(ValueError("full"), ["--params", json.dumps({"a": "b" * 5000})]) is None
 
 

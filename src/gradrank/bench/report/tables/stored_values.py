@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError, nearest, unknown
+from gradrank.base.stamps import read_stamp
 from gradrank.bench.folds import file_order
+from gradrank.bench.folds.evaluate import CONSTANT_FOLDS
 from gradrank.bench.folds.per_query import QueryValues, compact_conventions, read_compact, read_table, read_test_queries
 from gradrank.bench.folds.primary import BASELINE
 from gradrank.bench.report.tables.baseline import baseline_rows
@@ -16,7 +18,7 @@ from gradrank.bench.report.tables.dataset_values import DatasetValues
 from gradrank.bench.report.tables.method_table import Block
 from gradrank.bench.report.tables.summary_tables import main_rows
 from gradrank.bench.report.tables.table import Row
-from gradrank.bench.results import SUMMARY, DatasetFolder, Results
+from gradrank.bench.results import SUMMARY, DatasetFolder, MethodFolder, Results
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.measures.metric_names import metric_name
 
@@ -127,8 +129,18 @@ def read_block(
         for metric in chosen
         for name in names
     ]
-    note, _ = file_order.note(_in_both_orders(stored.values, under, chosen)) or ("", False)
+    ties, _ = file_order.note(_in_both_orders(stored.values, under, chosen)) or ("", False)
+    constant = [{"model": name, "fold": fold} for name in names for fold in constant_folds(dataset.method(name))]
+    note = " ".join(filter(None, (file_order.constant_scores_note(constant, ()), ties)))
     return Block(dataset.name, under, len(np.unique(first.folds)), len(first.qids), rows, note)
+
+
+def constant_folds(method: MethodFolder) -> list[str]:
+    """Return the folds of a method in which all test documents of each query have the same score.
+
+    They are in evaluation.json, which is not in git. Without this file, the result is empty.
+    """
+    return read_stamp(method.evaluation_path).get(CONSTANT_FOLDS, []) if method.evaluation_path.is_file() else []
 
 
 def _in_both_orders(

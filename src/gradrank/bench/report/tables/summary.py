@@ -8,19 +8,17 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, write_json
-from gradrank.base.stamps import read_stamp
-from gradrank.bench.folds.evaluate import CONSTANT_FOLDS
 from gradrank.bench.folds.file_order import constant_score
 from gradrank.bench.folds.per_query import QueryValues, write_compact
 from gradrank.bench.folds.primary import BASELINE
 from gradrank.bench.report.tables.dataset_values import DatasetValues
 from gradrank.bench.report.tables.method_table import Block, table_by_headline
-from gradrank.bench.report.tables.stored_values import read_methods
+from gradrank.bench.report.tables.stored_values import constant_folds, read_methods
 from gradrank.bench.report.tables.summary_page import summary_page
 from gradrank.bench.report.tables.summary_tables import feature_cautions, means, summary_tables
 from gradrank.bench.report.tables.table import Row
 from gradrank.bench.report.tables.table_files import write_data, write_latex, write_table
-from gradrank.bench.results import DatasetFolder, MethodFolder
+from gradrank.bench.results import DatasetFolder
 from gradrank.data.folds.held_out import held_out_sentence
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import in_expectation
@@ -51,8 +49,8 @@ def summary(
         raise GradrankError(f"{folder}: no model to summarise. Fix: name at least one in --models")
     values = read_methods(dataset, models, convention)
     metrics, conventions = _metrics_and_conventions(values)
-    constant_folds = {model: _constant_folds(dataset.method(model)) for model in models}
-    measured = DatasetValues(dataset.name, convention, values, baseline=baseline, constant_folds=constant_folds)
+    equal = {model: constant_folds(dataset.method(model)) for model in models}
+    measured = DatasetValues(dataset.name, convention, values, baseline=baseline, constant_folds=equal)
     held_out, about_features = None, []
     if data is not None:
         both = filter(None, (convention, in_expectation(convention)))
@@ -75,11 +73,6 @@ def summary(
     with atomic(dataset.summary_page_path) as partial:
         text = summary_page(dataset.name, convention, tables, members, held_out, about_features)
         partial.write_text(text, encoding="utf-8")
-
-
-def _constant_folds(method: MethodFolder) -> list[str]:
-    """Return the folds of a method in which all test documents of each query have the same score."""
-    return read_stamp(method.evaluation_path).get(CONSTANT_FOLDS, []) if method.evaluation_path.is_file() else []
 
 
 def _method_tables(dataset: DatasetValues, main: Sequence[Row]) -> dict[str, str]:
