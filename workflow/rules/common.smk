@@ -14,6 +14,7 @@ from gradrank.data.sources.catalogue import catalogue
 from gradrank.bench.provenance.code import report_code
 from gradrank.bench.workflow_support.contest import ContestPlan, with_frozen_datasets
 from gradrank.bench.workflow_support.missing_values import check_stored_data, complete_for_option
+from gradrank.bench.workflow_support.output_folders import check_output_folders
 from gradrank.bench.workflow_support.plan import FOLD, METHOD, Plan
 
 # Jobs use the commands of the environment that runs Snakemake, even if it is not activated. The first command is
@@ -33,6 +34,7 @@ with exit_with_message():
     for dataset in plan.settings.run.datasets:
         plan.folds(dataset)  # reads the layout of own data, so that its errors appear without a traceback
     check_stored_data(plan)
+    check_output_folders(Path("results"))
 
 settings = plan.settings
 contest = ContestPlan(plan)

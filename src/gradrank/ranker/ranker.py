@@ -2,7 +2,6 @@
 
 import tempfile
 import warnings
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import locked
 from gradrank.base.threads import use_threads
 from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning
 from gradrank.comparison.rankings.arrays import query_ids, same_length
@@ -291,9 +289,7 @@ class Ranker(TrainedModel):
         with input_errors(), partial_folder(out.folder) as partial:
             self.history_.write_parquet(partial.history_path)
             self.fold_.save(partial)
-            # With a file in it, an existing folder is not replaced: it may be the working folder.
-            with locked(out.folder / ".gradrank.lock") if out.folder.is_dir() else nullcontext():
-                publish(partial, out)
+            publish(partial, out)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:

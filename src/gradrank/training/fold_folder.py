@@ -130,9 +130,10 @@ def publish(partial: FoldFolder, out: FoldFolder) -> None:
     same = out.finished and out.spec_path.read_bytes() == partial.spec_path.read_bytes()
     if same and not any(mismatches(out.spec_path)):
         return
-    with suppress(OSError):  # raised if the folder is not empty
-        partial.folder.replace(os.path.realpath(out.folder))
-        return
+    if not out.folder.exists():  # a folder that exists is kept, because it may be the working folder of a process
+        with suppress(OSError):  # raised if another job has just made the folder
+            partial.folder.replace(os.path.realpath(out.folder))
+            return
     if is_recognised(out.spec_path):
         remove_listed(out.spec_path)
     else:  # left by an interrupted job
