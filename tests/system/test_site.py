@@ -100,7 +100,7 @@ def test_every_kind_of_page_is_there(site):
         "reference/commands",
         "methods/lambdamart",
     ]
-    names += ["conventions", "decisions", "faithfulness", "leaderboard/mq2007", "studies/contest", "submit"]
+    names += ["conventions", "decisions/index", "faithfulness", "leaderboard/mq2007", "studies/contest", "submit"]
     assert [name for name in names if not (site / f"{name}.html").is_file()] == []
 
 
