@@ -9,13 +9,14 @@ from pathlib import Path
 
 import yaml
 
+from gradrank.bench.config.studies import settings_path
 from gradrank.data.sources.synthetic import generate
 
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("src", "studies", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
 NET, MINE, STUDY = "results/synthetic_net", "results/mine", "results/studies/ranknet2005/reduced"
 DOCUMENTS = 8  # per query of the user's own data
-# An artificial data set of five folds; the user's own data of one fold, with pairs; a study that has jobs.
+# An artificial data set of five folds; the user's own data of one fold, with pairs.
 SMALL_RUN = {
     "run": {"datasets": ["synthetic_net", "mine"], "models": ["lambdamart", "ranknet_linear", "single_feature"]},
     "datasets": {
@@ -24,11 +25,8 @@ SMALL_RUN = {
         "mine": {"path": "own data", "pairs": "own data/pairs.csv"},
     },
     "models": {"lambdamart": {"rounds": 5, "min_data_in_leaf": 2}, "ranknet_linear": {"l2": [0.1]}},
-    "studies": {
-        "ranknet2005": {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}},
-        "pair_targets": {"reduced": None},
-    },
 }
+SMALL_STUDY = {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}}  # of ranknet2005
 # Files that differ between two equal runs.
 TIMED = ("timing.json", "tracked.json", "report.html", ".snakemake_timestamp")
 
@@ -57,13 +55,18 @@ class Project:
         root.mkdir(parents=True, exist_ok=True)
         project = cls.copy(root)
         project.params(**SMALL_RUN)
+        project.study("ranknet2005", **SMALL_STUDY)
+        project.study("pair_targets", reduced=None)
         write_own_data(root / "own data")
         return project
 
     def params(self, **changes) -> None:
         """Merge nested values into params.yaml."""
-        path = self.root / "params.yaml"
-        path.write_text(yaml.safe_dump(_merge(yaml.safe_load(path.read_text()), changes), sort_keys=False))
+        _change(self.root / "params.yaml", changes)
+
+    def study(self, name: str, **changes) -> None:
+        """Merge nested values into the settings of a study."""
+        _change(settings_path(name, self.root), changes)
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace the first occurrence of a text in a file."""
@@ -145,6 +148,12 @@ def _output(done: subprocess.CompletedProcess, ok: bool) -> str:
     output = done.stdout + done.stderr
     assert (done.returncode == 0) == ok, output
     return output
+
+
+def _change(path: Path, changes: dict) -> None:
+    old = yaml.safe_load(path.read_text()) if path.is_file() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(_merge(old, changes), sort_keys=False))
 
 
 def _merge(old: dict, new: dict) -> dict:

@@ -20,7 +20,7 @@ from rule_files import to_python
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "src", "workflow", "Snakefile", "params.yaml"]
-DEFAULT += ["tools", "tests", "benchmarks", "examples"]
+DEFAULT += ["studies", "tools", "tests", "benchmarks", "examples"]
 EXAMPLES = {ROOT / "tools/prose_rules.py", ROOT / "tests/unit/test_prose_check.py"}  # bad forms, spelled out
 PAGES, CODE = {".md", ".rst"}, {".py", ".smk"}
 COMMENTED = {".yaml", ".yml", ".toml", ".sh"}

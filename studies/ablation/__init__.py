@@ -23,9 +23,9 @@ Group = Annotated[tuple[ColumnName, ...], Field(min_length=1)]
 class Settings(StudySettings):
     """Settings of the study.
 
-    models: the methods, which are entries of the top-level section `models`. The key in params.yaml is `methods` or, as
-    in other studies, `models`. groups: dict from the name of each group to its features. A feature is a name, a number
-    from 1 as in LETOR files, or a range of numbers such as "11-15".
+    models: the methods, which are entries of the section `models` of params.yaml. The key in study.yaml is `methods`
+    or, as in other studies, `models`. groups: dict from the name of each group to its features. A feature is a name, a
+    number from 1 as in LETOR files, or a range of numbers such as "11-15".
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)

@@ -31,7 +31,7 @@ def left_out(stored: StoredCollection, settings: Mapping[str, Any]) -> list[int]
 
     Raises GradrankError if the data do not have a feature, or if no feature is left.
     """
-    where = f"{settings['dataset']}: studies.ablation.groups.{settings['group']}"
+    where = f"{settings['dataset']}: studies/ablation/study.yaml: groups.{settings['group']}"
     columns = feature_columns(settings["features"], stored.features, stored.feature_names, where)
     if len(columns) == stored.features:
         raise GradrankError(f"{where}: the group contains all features. Fix: name fewer features")

@@ -56,7 +56,7 @@ def with_seeds(values: QueryValues, further: QueryValues, metrics: Sequence[str]
     Raises GradrankError if the queries differ.
     """
     if not values.same_queries(further):
-        raise GradrankError("studies.arsm: a job has other test queries. Fix: run `snakemake --cores 2 arsm`")
+        raise GradrankError("the study arsm: a job has other test queries. Fix: run `snakemake --cores 2 arsm`")
     runs = [
         {metric: own.by_seed[metric][seed] if own.by_seed else own.values[metric] for metric in metrics}
         for own in (values, further)

@@ -26,7 +26,7 @@ PUBLICATION = (
 class Settings(StudySettings):
     """Settings of the study.
 
-    models: the members, which are entries of the top-level section `models`. choices: the file choices.json of a
+    models: the members, which are entries of the section `models` of params.yaml. choices: the file choices.json of a
     contest, or None. trainings: number of trainings per member and fold, each with its own seed.
     """
 

@@ -64,8 +64,8 @@ def _nets(inputs: Inputs, dataset: str) -> list[Net]:
     models = [model for model in inputs.models if model.startswith(f"{ENTRY}-")]
     if len(models) < 2:
         raise GradrankError(
-            f"studies.lambda_methods.variants.{ENTRY}: fewer than two numbers of hidden nodes. Fix: list several "
-            "values of `hidden`"
+            f"studies/lambda_methods/study.yaml: variants.{ENTRY}: fewer than two numbers of hidden nodes. Fix: list "
+            "several values of `hidden`"
         )
     return sorted((Net(inputs, dataset, model) for model in models), key=lambda net: net.nodes)
 

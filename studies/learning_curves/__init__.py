@@ -22,8 +22,8 @@ Queries = Annotated[int, Field(strict=True, ge=2)]
 class Settings(StudySettings):
     """Settings of the study.
 
-    families: the methods by family, which are entries of the top-level section `models`. The key `models` must not be
-    set. sizes: numbers of training queries, in addition to all queries. draws: number of samples of the training
+    families: the methods by family, which are entries of the section `models` of params.yaml. The key `models` must not
+    be set. sizes: numbers of training queries, in addition to all queries. draws: number of samples of the training
     queries per size.
     """
 

@@ -17,10 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from project import Project
 
-RUN = {
-    "run": {"datasets": ["mine"], "models": ["ranknet_linear", "single_feature"]},
-    "studies": {"ranknet2005": {"reduced": None}},
-}
+RUN = {"run": {"datasets": ["mine"], "models": ["ranknet_linear", "single_feature"]}}
 
 
 class Campaign:
@@ -57,6 +54,7 @@ class Campaign:
         shutil.rmtree(self.folder / name, ignore_errors=True)
         project = Project.small(self.folder / name)
         project.params(**RUN)
+        project.study("ranknet2005", reduced=None)
         return project
 
     def finished(self) -> Project:
@@ -65,6 +63,7 @@ class Campaign:
         if not (root / "results/report.html").is_file():
             project = Project.small(root)
             project.params(**RUN)
+            project.study("ranknet2005", reduced=None)
             project.snakemake("--cores", "2")
         return Project(root)
 

@@ -103,7 +103,7 @@ def other_type(draw: random.Random, raw: dict) -> Change:
 
 def unknown_key(draw: random.Random, raw: dict) -> Change:
     name = "".join(draw.choices("abcdefgh_", k=draw.randrange(4, 20))) + "q"
-    draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values(), *raw["studies"].values()])[name] = 1
+    draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values()])[name] = 1
     return dumped(raw), name
 
 
@@ -113,7 +113,7 @@ def duplicate_key(draw: random.Random, raw: dict) -> Change:
 
 
 def any_value(draw: random.Random, raw: dict) -> Change:
-    at = draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values(), *raw["studies"].values()])
+    at = draw.choice([raw, raw["run"], raw["evaluation"], *raw["models"].values()])
     at[draw.choice(list(at))] = draw.choice(ANYTHING)
     return dumped(raw), None
 

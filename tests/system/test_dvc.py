@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from project import ROOT, SMALL_RUN, Project, write_own_data
 
@@ -59,10 +58,8 @@ def reproduced(tmp_path_factory) -> Repository:
     repository = Repository.copy(root)
     for name in (".gitignore", ".dvcignore"):
         shutil.copy2(ROOT / name, root / name)
-    params = yaml.safe_load((root / "params.yaml").read_text())
-    for study in params["studies"].values():
-        study.pop("reduced", None)  # the reduced study, which `snakemake` without a target would run
-    (root / "params.yaml").write_text(yaml.safe_dump(params))
+    for study in ("ranknet2005", "pair_targets"):
+        repository.study(study, reduced=None)  # `snakemake` without a target would run the reduced forms
     repository.params(**SMALLER_RUN)
     repository.call("git", "init", "--quiet", "--initial-branch", "main")
     repository.dvc("init", "--quiet")

@@ -116,7 +116,7 @@ def workflow(environment: Environment, folder: Path) -> None:
     models = {"lambdamart": {"rounds": 5, "min_data_in_leaf": 2}, "single_feature": {}}
     models |= {"yetirank": {"rounds": 5}, "xgboost_ndcg": {"rounds": 5}}
     models |= {"softmax": {"epochs": 2}} if "torch" in environment.versions() else {}
-    params |= {"run": {"datasets": ["mine"], "models": list(models)}, "models": models, "studies": {}}
+    params |= {"run": {"datasets": ["mine"], "models": list(models)}, "models": models}
     params["datasets"] = SMALL_RUN["datasets"]
     (folder / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
     write_own_data(folder / "own data")

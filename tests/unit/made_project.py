@@ -8,6 +8,7 @@ import yaml
 
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import RunSettings, load
+from gradrank.bench.config.studies import PATTERNS, settings_path
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
 from gradrank.bench.provenance.code import training_code
@@ -40,8 +41,14 @@ SETTINGS = {
 
 
 def write_params(root: Path, **changes: Any) -> RunSettings:
-    """Write params.yaml with top-level keys replaced; return the checked settings."""
-    (root / "params.yaml").write_text(yaml.safe_dump(SETTINGS | changes, sort_keys=False))
+    """Write params.yaml and the settings of studies, with top-level keys replaced; return the checked settings."""
+    values = SETTINGS | changes
+    for path in (path for pattern in PATTERNS for path in root.glob(pattern)):
+        path.unlink()
+    files = {settings_path(name, root): own for name, own in values.pop("studies").items()}
+    for path, own in ({root / "params.yaml": values} | files).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(own, sort_keys=False))
     return load(root / "params.yaml")
 
 

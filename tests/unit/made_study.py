@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.bench.config.params import RunSettings, check
+from gradrank.bench.config.params import RunSettings, check, with_studies
 from gradrank.bench.config.params_file import read
 from gradrank.bench.config.studies import get_study
 from gradrank.bench.results import Results
@@ -19,7 +19,8 @@ from made_results import write_spec
 
 def with_one_seed() -> RunSettings:
     """Return the settings of params.yaml with one seed per data set, as the artificial results have it."""
-    raw = read(Path(__file__).parents[2] / "params.yaml")
+    path = Path(__file__).parents[2] / "params.yaml"
+    raw = with_studies(read(path), str(path))
     for section in raw["datasets"].values():
         section.pop("seeds", None)
     return check(raw)
@@ -31,7 +32,7 @@ SHARES = [0.75, 0.15, 0.1]  # of grades 0, 1, 2
 
 
 def make_study(root: Path, name: str, noise: dict[str, float] | None = None) -> Inputs:
-    """Write the results of every data set and model of `studies.<name>`. Scores are the grade plus normal noise.
+    """Write the results of every data set and model of a study. Scores are the grade plus normal noise.
 
     noise: standard deviation by model; 1 by default. All models have the same seed, so that equal deviations give equal
     scores. Each history has three epochs, of which the second is the best.

@@ -1,12 +1,13 @@
 """A model, loss, scorer, metric, convention, data set and study, each added to a copy of the project with one edit."""
 
+import re
 import shutil
 
 import polars as pl
 import yaml
 
 from gradrank.base.files import read_json
-from project import trained
+from project import ROOT, trained
 
 METRIC = '''
 
@@ -26,37 +27,7 @@ DATA_SET = {
         "archives": [{"name": "added.zip"}],
     }
 }
-STUDY = {
-    "__init__": '''"""Squares of numbers."""
-
-from gradrank.bench.config.studies import StudySettings
-
-TITLE, PUBLICATION = "Squares of numbers", "Nobody: Nothing."
-
-
-class Settings(StudySettings):
-    numbers: tuple[int, ...]
-
-
-def jobs(settings):
-    return {f"of-{number}": {"number": number} for number in settings.numbers}
-''',
-    "experiments": '''"""One job."""
-
-
-def run_job(settings, data, seed):
-    return {"square": settings["number"] ** 2, "seed": seed}
-''',
-    "page": '''"""The page."""
-
-from gradrank.bench.studies.study import PageSection
-
-
-def build(inputs):
-    squares = [job["square"] for job in inputs.jobs()]
-    return [PageSection("squares", "Squares", [f"Found {squares}."])]
-''',
-}
+STUDY = re.search(r"<<'END'\n(.*?)END\n", (ROOT / "docs/datasets.md").read_text(encoding="utf-8"), re.DOTALL)[1]
 
 
 def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(rerun, tmp_path):
@@ -74,14 +45,12 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     conventions.write_text(before + CONVENTION + end + after)
     with (source / "data/sources/catalogue.yaml").open("a") as stream:
         stream.write(f"\n{yaml.safe_dump(DATA_SET)}")
-    (rerun.root / "studies/squares").mkdir()
-    for name, text in STUDY.items():
-        (rerun.root / f"studies/squares/{name}.py").write_text(text)
+    (rerun.root / "studies/squares.py").write_text(STUDY)
+    (rerun.root / "studies/squares.yaml").write_text("numbers: [3, 5]\n")
     rerun.params(
         run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
         models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "scorer": "added_scorer", "epochs": 2}},
         evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "added"]},
-        studies={"squares": {"numbers": [3, 5]}},
     )
     shutil.copytree(rerun.root / "data/raw/synthetic_net", tmp_path / "mirror/added")
     rerun.environment["GRADRANK_MIRROR"] = str(tmp_path / "mirror")
@@ -98,6 +67,6 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     assert "Squares of numbers" in (rerun.root / "results/studies/squares/report.html").read_text()
     assert "[9, 25]" in (rerun.root / "results/studies/squares/page.md").read_text()
 
-    rerun.params(studies={"squares": {"numbers": [3, 5, 7]}})
+    rerun.study("squares", numbers=[3, 5, 7])
     jobs = [path for path, rule in rerun.plan("squares").items() if rule == "study_job"]
     assert jobs == ["results/studies/squares/jobs/of-7.json"]

@@ -14,7 +14,7 @@ CONTEST = "results/studies/contest/reduced"
 
 
 def test_a_contest_has_one_job_per_method_and_tuner_whatever_the_budget(project):
-    project.params(studies={"contest": SMALL | {"datasets": ["synthetic_net"], "trials": 100, "tuners": 3}})
+    project.study("contest", **SMALL | {"datasets": ["synthetic_net"], "trials": 100, "tuners": 3})
     plan = project.plan("contest", "--config", "contest_datasets=mine")
     jobs = Counter((rule, path.split("/")[4]) for path, rule in plan.items() if path.endswith(".parquet"))
     of_tuners = 3 * len(METHODS)
@@ -22,11 +22,11 @@ def test_a_contest_has_one_job_per_method_and_tuner_whatever_the_budget(project)
     assert jobs == expected | {("refit", "mine"): of_tuners}, "no trial runs on mine"
     assert "contest_datasets" not in project.snakemake("--dry-run", "contest")
     refused = project.snakemake("--dry-run", "contest", "--config", "contest_datasets=other", ok=False)
-    assert "studies.contest.frozen" in refused and "other" in refused
+    assert "studies/contest/study.yaml" in refused and "frozen" in refused and "other" in refused
 
 
 def test_the_reduced_contest_runs_and_its_page_is_reproducible(rerun):
-    rerun.params(studies={"contest": {"datasets": ["mq2007"], "methods": ["mart"], "reduced": SMALL}})
+    rerun.study("contest", datasets=["mq2007"], methods=["mart"], reduced=SMALL)
     target = f"{CONTEST}/provenance.json"
     rerun.snakemake("--cores", "2", target)
     folder = rerun.root / CONTEST
@@ -46,7 +46,7 @@ def test_a_reduced_factorial_study_runs_and_its_page_is_recorded(rerun):
     """Its jobs are those of a contest, with the combinations as variants, and its record lists the files in git."""
     small = {"datasets": ["mine"], "scorers": {"linear": {"epochs": 2}, "trees": {"rounds": 3}}}
     small |= {"losses": ["softmax", "squared_error"], "trials": 2, "tuners": 1, "seeds": 2}
-    rerun.params(studies={"factorial": small | {"datasets": ["mq2007"], "reduced": small}})
+    rerun.study("factorial", **small | {"datasets": ["mq2007"], "reduced": small})
     folder = rerun.root / "results/studies/factorial/reduced"
     rerun.snakemake("--cores", "2", f"{folder.relative_to(rerun.root)}/provenance.json")
     cells = {"linear-softmax", "linear-squared_error", "trees-softmax", "trees-squared_error"}
@@ -59,7 +59,7 @@ def test_a_reduced_factorial_study_runs_and_its_page_is_recorded(rerun):
 
 def test_a_clone_continues_from_the_parts_in_git(rerun, tmp_path):
     """Only trials, choices and values are kept, with arbitrary times. Missing values are computed, and nothing else."""
-    rerun.params(studies={"contest": SMALL})
+    rerun.study("contest", **SMALL)
     rerun.snakemake("--cores", "2", "contest_values_mine")
     folder = rerun.root / "results/studies/contest"
     before = rerun.files("results/studies/contest/values")
@@ -78,7 +78,7 @@ def test_a_clone_continues_from_the_parts_in_git(rerun, tmp_path):
 
 
 def test_more_draws_of_a_study_run_only_the_new_jobs(rerun):
-    rerun.params(studies={"ranknet2005": {"reduced": {"artificial": {"draws": 2}}}})
+    rerun.study("ranknet2005", reduced={"artificial": {"draws": 2}})
     plan = rerun.plan()
     jobs = {path for path, rule in plan.items() if rule == "study_job"}
     assert jobs == {f"{STUDY}/jobs/{target}-2.json" for target in ("net", "poly")}

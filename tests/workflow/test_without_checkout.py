@@ -55,7 +55,7 @@ def installed(tmp_path_factory) -> Installed:
     folder = Installed(base / "my folder")
     folder.root.mkdir()
     folder.gradrank("init", ".")
-    folder.params(**{key: value for key, value in SMALL_RUN.items() if key != "studies"})  # the wheel has no studies
+    folder.params(**SMALL_RUN)
     folder.gradrank("init", ".", ok=False)  # edited files are not overwritten
     write_own_data(folder.root / "own data")
     return folder

@@ -1,5 +1,5 @@
-# Check params.yaml, and define the names that all rules use. `settings` are the checked values of params.yaml. `plan` and
-# `contest` (gradrank.bench.workflow_support) compute the inputs of rules and the options of commands.
+# Check params.yaml and the settings of studies, and define the names that all rules use. `settings` are the checked
+# values. `plan` and `contest` (gradrank.bench.workflow_support) compute the inputs of rules and the options of commands.
 import os
 import shlex
 import sys
@@ -9,7 +9,8 @@ from gradrank import __version__
 from gradrank.base.errors import exit_with_message
 from gradrank.base.extensions import use_own_models
 from gradrank.bench.config.code_digest import code_digest
-from gradrank.bench.config.params import check
+from gradrank.bench.config.params import check, with_studies
+from gradrank.bench.config.studies import settings_path
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.bench.provenance.code import report_code
 from gradrank.bench.workflow_support.contest import ContestPlan, with_frozen_datasets
@@ -30,7 +31,7 @@ if not os.access(".", os.W_OK):
 use_own_models()
 
 with exit_with_message():
-    plan = Plan(check(with_frozen_datasets(config)))
+    plan = Plan(check(with_frozen_datasets(with_studies(config))))
     for dataset in plan.settings.run.datasets:
         plan.folds(dataset)  # reads the layout of own data, so that its errors appear without a traceback
     check_stored_data(plan)

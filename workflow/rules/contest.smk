@@ -1,8 +1,8 @@
 # Compare methods under one tuning budget: try configurations, choose one per tuner and fold on the validation part,
 # train the choices with several seeds, and evaluate them.
 #
-# Needs: data/parquet/<dataset>/ of the data sets that `studies.contest` and the other tuned studies of params.yaml name,
-# and data/pairs/<dataset>/ for some methods.
+# Needs: data/parquet/<dataset>/ of the data sets that study.yaml of the contest and of other tuned studies names, and
+# data/pairs/<dataset>/ for some methods.
 # Makes: in results/studies/<contest>/, trials/ with the trials of every tuner, choices.json, values/ with the test values
 # per query, and divisions/ with those on other divisions of the queries. These files are in git, so that a contest can
 # be computed in parts (docs/contest.md). The reduced form has the same files in

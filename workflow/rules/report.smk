@@ -37,7 +37,7 @@ rule report:
     input:
         lambda _: plan.run_records(),
         lambda _: plan.explanations(settings.run.datasets),
-        described="params.yaml",
+        described=["params.yaml", *map(settings_path, plan.studies)],
     output:
         html=report("results/report.html", caption="../report/report.rst", category="Report"),
         files=directory("results/report"),
@@ -80,7 +80,7 @@ use rule report as dataset_report with:
 use rule report as study_report with:
     input:
         "results/studies/{study}/provenance.json",
-        described="params.yaml",
+        described=lambda wc: ["params.yaml", settings_path(wc.study.partition("/")[0])],
     output:
         html="results/studies/{study}/report.html",
         files=directory("results/studies/{study}/report"),

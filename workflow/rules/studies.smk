@@ -1,6 +1,6 @@
 # Run the own jobs of a study, and write its page.
 #
-# Needs: the values per query of the methods that `studies.<name>` of params.yaml names. Some jobs read data/parquet/.
+# Needs: the values per query of the methods that studies/<name>/study.yaml names. Some jobs read data/parquet/.
 # Makes: results/studies/<name>/ with jobs/, page.json, page.md, numbers.json, tables/ and the stamp provenance.json,
 # which is written last. The reduced form of a study has the same files in results/studies/<name>/reduced/.
 

@@ -200,13 +200,13 @@ def test_values_are_means_over_seeds():
     ],
 )
 def test_a_method_that_needs_all_features_is_refused(data, models, reason):
-    with pytest.raises(GradrankError, match=rf"studies\.ablation\.models: {next(iter(models))}: {reason}"):
+    with pytest.raises(GradrankError, match=rf"studies/ablation/study.yaml:\n  models: {next(iter(models))}: {reason}"):
         settings_of(data.parent / "shop.csv", models=models)
 
 
 @pytest.mark.parametrize("changes", [{"groups": {}}, {"groups": {"a-b": [1]}}, {"groups": {"a": []}}, {"models": []}])
 def test_settings_without_groups_or_models_are_refused(data, changes):
-    with pytest.raises(GradrankError, match=r"studies\.ablation"):
+    with pytest.raises(GradrankError, match=r"^studies/ablation/study.yaml:\n"):
         settings_of(data.parent / "shop.csv", **changes)
 
 

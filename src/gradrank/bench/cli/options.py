@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.bench.results import Results
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ Code = Annotated[str | None, typer.Option(help="Digest of the code. By default, 
 ResultsFolder = Annotated[Path, typer.Option(help="Results root, with one folder per data set.")]
 ParamsFile = Annotated[Path, typer.Option(help="File with the parameters of the run.")]
 Settings = Annotated[
-    str | None, typer.Option(help="Settings as a JSON object, or @FILE. By default, those of params.yaml.")
+    str | None,
+    typer.Option(help="Settings as a JSON object, or @FILE. By default, those of params.yaml and study.yaml."),
 ]
 
 
@@ -44,10 +45,16 @@ Normalise = Annotated[
 
 
 def run_settings(path: Path = Path("params.yaml"), study: str = "") -> "RunSettings":
-    """Return the checked settings of params.yaml. Raises GradrankError if `study` is given and not in params.yaml."""
+    """Return the checked settings of a project.
+
+    path: the path of params.yaml. Raises GradrankError if `study` is given and has no settings in the project.
+    """
     from gradrank.bench.config.params import load
+    from gradrank.bench.config.studies import settings_path
 
     settings = load(path)
     if study and study not in settings.studies:
-        raise GradrankError(f"{path}: no `studies.{study}`. Fix: add it, or give --settings")
+        file = settings_path(study.partition("/")[0], path.parent)
+        what = "no key `reduced`" if file.is_file() else f"no such file{nearest(study, list(settings.studies))}"
+        raise GradrankError(f"{file}: {what}. Fix: write the settings of the study, or give --settings")
     return settings

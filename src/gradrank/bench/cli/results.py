@@ -17,16 +17,18 @@ commands = typer.Typer()
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank schema"))
-def schema() -> None:
-    """Print the JSON Schema of params.yaml, with which editors complete keys and mark faults.
+def schema(
+    study: Annotated[str, typer.Argument(help="A study, whose settings in study.yaml are described instead.")] = "",
+) -> None:
+    """Print the JSON Schema of params.yaml or of study.yaml, with which editors complete keys and mark faults.
 
     The schema has the parameters of all models, including those of your files in models/.
     """
     import json
 
-    from gradrank.bench.config.params_schema import params_schema
+    from gradrank.bench.config.params_schema import params_schema, study_schema
 
-    typer.echo(json.dumps(params_schema(), indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(study_schema(study) if study else params_schema(), indent=1, ensure_ascii=False))
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank diff HEAD results --markdown"))

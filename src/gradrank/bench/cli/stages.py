@@ -346,7 +346,7 @@ def study_job(
     out: Annotated[Path, typer.Option(metavar="FILE", help="JSON file to write.")],
     data: Annotated[Path, typer.Option(help="Folder of the stored collections.")] = Path("data/parquet"),
     settings: Annotated[
-        str | None, typer.Option(help="Settings of the job, as a JSON object or @FILE. By default, as in params.yaml.")
+        str | None, typer.Option(help="Settings of the job, as a JSON object or @FILE. By default, as in study.yaml.")
     ] = None,
 ) -> None:
     """Run one of a study's own jobs, such as an experiment on artificial data."""

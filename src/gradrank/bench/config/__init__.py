@@ -1,1 +1,1 @@
-"""The settings in params.yaml: sections, variants, data sets, studies, and code digests."""
+"""The settings in params.yaml and study.yaml: sections, variants, data sets, studies, and code digests."""

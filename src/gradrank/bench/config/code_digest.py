@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from pkgutil import iter_modules
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import code_folders
@@ -59,9 +60,12 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 
 def studies_folder() -> Path | None:
-    """Return the folder studies/ of the working folder, else that of this checkout, or None if there is neither."""
+    """Return the folder studies/ with code of the working folder, else of this checkout, or None if there is neither.
+
+    A folder studies/ of the working folder may have only the settings of studies in other packages.
+    """
     folders = (Path(STUDIES), PACKAGE.parents[1] / STUDIES)
-    return next((folder for folder in folders if folder.is_dir()), None)
+    return next((folder for folder in folders if any(iter_modules([str(folder)]))), None)
 
 
 def _folders() -> dict[str, Path]:

@@ -1,6 +1,6 @@
-"""The sections of params.yaml as pydantic models.
+"""The sections of params.yaml as pydantic models, with the settings of studies.
 
-Every value is checked before any job starts. Each fault is reported with its path in the file.
+Every value is checked before any job starts. Each fault is reported with its file and its path in the file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ from gradrank.bench.config.datasets import (
 )
 from gradrank.bench.config.evaluation_checks import check_evaluation
 from gradrank.bench.config.params_file import read
-from gradrank.bench.config.studies import StudySettings, check_studies, jobs
+from gradrank.bench.config.studies import StudySettings, check_studies, jobs, key_prefix, read_settings, settings_path
 from gradrank.bench.config.variants import Variant, expand, with_swept_members
 from gradrank.bench.folds.primary import BASELINE
 from gradrank.bench.folds.score_file_pattern import IMPORTED
@@ -76,7 +76,7 @@ class EvaluationParams(SettingsSection):
 
 
 class RunSettings(SettingsSection):
-    """The checked content of params.yaml, with defaults filled in."""
+    """The checked content of params.yaml and of the settings of studies, with defaults filled in."""
 
     seed: Seed
     run: RunParams
@@ -240,32 +240,64 @@ class RunSettings(SettingsSection):
 
 
 def load(path: Path | str = "params.yaml") -> RunSettings:
-    """Read and check a params.yaml. Raises a GradrankError that lists every fault with its path in the file."""
-    return check(read(path), str(path))
+    """Read and check a params.yaml and the settings of the studies next to it, in the folder studies/.
+
+    Raises a GradrankError that lists every fault with its file and its path in the file.
+    """
+    return check(with_studies(read(path), str(path)), str(path))
+
+
+def with_studies(raw: Mapping[str, Any], where: str = "params.yaml") -> dict[str, Any]:
+    """Return a parsed params.yaml with the settings of the project's studies under the key `studies`.
+
+    where: the path of params.yaml. Raises GradrankError if params.yaml itself has this key.
+    """
+    if "studies" in raw:
+        names = ", ".join(_keys(raw["studies"])) or "none"
+        raise GradrankError(
+            f"{where}: the key `studies` ({names}) does not belong into this file, because each study has its own "
+            "file. Fix: move the keys of each study to studies/<name>/study.yaml, and delete `studies`"
+        )
+    return {**raw, "studies": read_settings(Path(where).parent)}
 
 
 def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
-    """Return the checked settings of a parsed file. Raises a GradrankError that lists every fault with its path."""
+    """Return the checked settings. Raises a GradrankError that lists every fault with its file and its path.
+
+    raw: the result of `with_studies`. where: the path of params.yaml.
+    """
     faults: list[str] = []
+    project = Path(where).parent
     if "study" in raw:
         raise GradrankError(f"{where}: the key `study` is now called `run`. Fix: rename it")
     sections = {key: raw.get(key) or {} for key in ("studies", "models", "datasets")}
     variants = _study_variants(sections["studies"])
     resolved = {
-        "studies": check_studies(sections["studies"], faults),
-        "models": _check_models(sections["models"], variants, faults),
+        "studies": check_studies(sections["studies"], project, faults),
+        "models": _check_models(sections["models"], variants, project, faults),
         "datasets": check_datasets(sections["datasets"], _keys(sections["studies"]), faults),
     }
     settings = validate(RunSettings, dict(raw) | resolved, "", faults)
     if settings is not None:
         described = chain(*map(_keys, (sections["models"], sections["datasets"], *variants.values())))
-        faults += _unknown_names(settings, set(described))
+        faults += _unknown_names(settings, set(described), project)
         if not faults:
-            faults += _check_members(settings) or _check_jobs(settings)
+            faults += _check_members(settings) or _check_jobs(settings, project)
         faults += check_evaluation(settings.evaluation, settings.datasets)
     if faults or settings is None:
-        raise GradrankError("\n".join([f"{where}:", *(f"  {fault}" for fault in faults)]))
+        files = [str(settings_path(name, project)) for name in _keys(sections["studies"])]
+        raise GradrankError(_by_file(faults, where, files))
     return settings
+
+
+def _by_file(faults: Iterable[str], where: str, files: Iterable[str]) -> str:
+    """Return the faults as text, with one heading per file. A fault begins with one of `files` or is in `where`."""
+    prefixes = {f"{file}: ": file for file in files}
+    grouped: dict[str, list[str]] = {}
+    for fault in faults:
+        prefix = next((prefix for prefix in prefixes if fault.startswith(prefix)), "")
+        grouped.setdefault(prefixes.get(prefix, where), []).append(fault.removeprefix(prefix))
+    return "\n".join(line for file, own in grouped.items() for line in (f"{file}:", *(f"  {fault}" for fault in own)))
 
 
 def _keys(section: Any) -> list[str]:
@@ -279,26 +311,27 @@ def _study_variants(studies: Any) -> dict[str, Mapping[str, Any]]:
     return {name: variants for name, variants in listed.items() if isinstance(variants, Mapping)}
 
 
-def _unknown_names(settings: RunSettings, described: set[str]) -> Iterator[str]:
+def _unknown_names(settings: RunSettings, described: set[str], project: Path) -> Iterator[str]:
     """Yield a fault for each unknown data set or model in the lists of the run, the data sets and the studies.
 
-    described: names of all entries in params.yaml. An entry with faults of its own is not reported as unknown.
+    described: names of all entries in params.yaml and of all variants of studies. An entry with faults of its own is
+    not reported as unknown.
     """
     datasets = settings.dataset_names()
     entries = {variant.entry for variant in settings.models.values()}
     valid = sorted(entries | set(settings.models))
     faulty = described - entries - set(datasets)
-    lists: dict[str, Any] = {"run": settings.run}
-    lists |= {f"studies.{name.replace('/', '.')}": study for name, study in settings.studies.items()}
-    lists |= {f"datasets.{name}": dataset for name, dataset in settings.datasets.items() if dataset.models}
-    for where, listed in lists.items():
+    lists: dict[str, Any] = {"run.": settings.run}
+    lists |= {key_prefix(form, project): study for form, study in settings.studies.items()}
+    lists |= {f"datasets.{name}.": dataset for name, dataset in settings.datasets.items() if dataset.models}
+    for prefix, listed in lists.items():
         for key, name in _named_datasets(listed):
             if name not in datasets and name not in faulty:
                 fault = unknown("data set", name, datasets)
-                yield f"{where}.{key}: {fault}; for your own data, set `datasets.{name}.path`"
+                yield f"{prefix}{key}: {fault}; for your own data, set `datasets.{name}.path`"
         for name in listed.models if listed.models != "all" else ():
             if name not in valid and name.partition("-")[0] not in faulty:
-                yield f"{where}.models: {unknown('model', name, valid)}"
+                yield f"{prefix}models: {unknown('model', name, valid)}"
     if (baseline := settings.evaluation.baseline) not in settings.models:
         yield f"evaluation.baseline: {unknown('model', baseline, settings.models)}"
 
@@ -311,7 +344,7 @@ def _named_datasets(listed: Any) -> Iterator[tuple[str, str]]:
 
 
 def _check_models(
-    section: Any, study_variants: Mapping[str, Mapping[str, Any]], faults: list[str]
+    section: Any, study_variants: Mapping[str, Mapping[str, Any]], project: Path, faults: list[str]
 ) -> dict[str, Variant]:
     """Return a dict from name to variant, for all registered models, the section `models` and the studies."""
     if not isinstance(section, Mapping):
@@ -319,7 +352,7 @@ def _check_models(
         return {}
     expanded = expand(dict.fromkeys(models()) | dict(section), "models.", faults)
     for study, variants in study_variants.items():
-        path = f"studies.{study}.variants."
+        path = f"{key_prefix(study, project)}variants."
         for entry in variants:
             if entry in models() or any(entry == variant.entry for variant in expanded.values()):
                 faults.append(f"{path}{entry}: another model or variant has this name; choose another")
@@ -327,14 +360,14 @@ def _check_models(
     return with_swept_members(expanded)
 
 
-def _check_jobs(settings: RunSettings) -> list[str]:
+def _check_jobs(settings: RunSettings, project: Path) -> list[str]:
     """Return a fault for each study that refuses one of its models."""
     faults = []
     for form in settings.studies:
         try:
             settings.study_jobs(form)
         except GradrankError as error:
-            faults.append(f"studies.{form.replace('/', '.')}.models: {error}")
+            faults.append(f"{key_prefix(form, project)}models: {error}")
     return faults
 
 

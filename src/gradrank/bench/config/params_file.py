@@ -1,4 +1,4 @@
-"""Reader of params.yaml that reports faults in the YAML with their line and column.
+"""Reader of params.yaml and of the settings of studies that reports faults in the YAML with their line and column.
 
 A duplicate key is an error here. Other YAML readers, including Snakemake's, silently use the last value.
 """
@@ -16,9 +16,10 @@ from gradrank.base.errors import GradrankError
 MOST_VALUES = 100_000
 
 
-def read(path: Path | str) -> dict[str, Any]:
+def read(path: Path | str, may_be_empty: bool = False) -> dict[str, Any]:
     """Return the mapping in a YAML file.
 
+    may_be_empty: whether a file without values is an empty mapping.
     Raises GradrankError if the file cannot be read. The message has the file and, if known, the line and the column.
     """
     try:
@@ -51,6 +52,8 @@ def read(path: Path | str) -> dict[str, Any]:
         raise GradrankError(f"{path}: a value cannot be read ({error}). Fix: put it in quotes") from None
     if faults:
         raise GradrankError("\n".join([f"{path}:", *(f"  {fault}" for fault in faults)]))
+    if root is None and may_be_empty:
+        return {}
     if not isinstance(values, dict):
         raise GradrankError(f"{path}: expected keys and their values, such as `seed: 2005`")
     return values

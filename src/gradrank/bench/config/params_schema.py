@@ -1,4 +1,4 @@
-"""The JSON Schema of params.yaml, generated from the settings classes and from the parameters of all models.
+"""The JSON Schemas of params.yaml and study.yaml, generated from the settings classes and the parameters of all models.
 
 Editors use the schema to complete keys and to mark faults while a file is edited. The schema accepts every file that
 `params.check` accepts, if numbers and truth values are written as such. It does not know the rules that compare several
@@ -8,13 +8,13 @@ values, such as that a listed model exists; `params.check` tests them.
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import AliasChoices
+from pydantic import AliasChoices, BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
 from gradrank.bench.config.datasets import DataSetParams, OwnDataParams, SyntheticParams
 from gradrank.bench.config.params import RunSettings
-from gradrank.bench.config.studies import StudySettings, get_study, study_names
+from gradrank.bench.config.studies import StudySettings, get_study
 from gradrank.bench.config.variants import NAME
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.measures.conventions import CONVENTIONS
@@ -23,6 +23,7 @@ from gradrank.training.registry import models
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MODE: JsonSchemaMode = "validation"
+MODELS = "models"  # the definition of the section `models`
 VARIANT = "Variant"  # the definition of an entry of `models` whose key is not the name of a model
 
 
@@ -46,33 +47,43 @@ class _FileSchema(GenerateJsonSchema):
 def params_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of params.yaml.
 
-    It covers the models, data sets and studies of this installation, and the user's models in the folder `models/`.
+    It covers the models and data sets of this installation, and the user's models in the folder `models/`.
     """
-    studies = {name: getattr(get_study(name), "Settings", StudySettings) for name in study_names()}
-    kinds = list(dict.fromkeys([RunSettings, *(cls.Params for cls in models().values()), *studies.values()]))
-    references, generated = models_json_schema([(kind, MODE) for kind in kinds], schema_generator=_FileSchema)
-    names = {kind: references[kind, MODE]["$ref"].rpartition("/")[2] for kind in kinds}
-    definitions: dict[str, Any] = generated["$defs"]
-    top = definitions.pop(names[RunSettings])
-    for kind in dict.fromkeys(studies.values()):
-        definitions |= _study(kind, names[kind], definitions[names[kind]])
-    section = _model_section(models(), {name: definitions[names[cls.Params]] for name, cls in models().items()})
-    definitions |= section.pop("$defs")
-    for cls in models().values():
-        definitions.pop(names[cls.Params], None)  # the section has the parameters of each model
+    top, definitions = _generated(RunSettings)
     _add_conventions(definitions["EvaluationParams"]["properties"])
-    sections = {
-        "datasets": _datasets(),
-        "models": section,
-        "studies": _mapping({name: _reference(names[kind]) for name, kind in studies.items()}),
-    }
+    properties = {key: value for key, value in top["properties"].items() if key != "studies"}
+    definitions.pop(StudySettings.__name__)
     return {
         "$schema": DRAFT,
         "title": "params.yaml of gradrank",
-        **_mapping(top["properties"] | sections, type="object"),
+        **_mapping(properties | {"datasets": _datasets(), "models": _reference(MODELS)}, type="object"),
         "required": [key for key in top["required"] if key != "models"],
-        "$defs": dict(sorted(definitions.items())),
+        "$defs": definitions,
     }
+
+
+def study_schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the settings of a study, with the parameters of its variants.
+
+    Raises GradrankError with the nearest name for an unknown study.
+    """
+    kind = getattr(get_study(name), "Settings", StudySettings)
+    top, definitions = _generated(kind)
+    return {"$schema": DRAFT, "title": f"Settings of the study {name}", **_study(kind, top), "$defs": definitions}
+
+
+def _generated(kind: type[BaseModel]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of a class, and the definitions that it and the section `models` need, with this section."""
+    kinds = list(dict.fromkeys([kind, *(cls.Params for cls in models().values())]))
+    references, generated = models_json_schema([(each, MODE) for each in kinds], schema_generator=_FileSchema)
+    names = {each: references[each, MODE]["$ref"].rpartition("/")[2] for each in kinds}
+    definitions: dict[str, Any] = generated["$defs"]
+    top = definitions.pop(names[kind])
+    section = _model_section(models(), {name: definitions[names[cls.Params]] for name, cls in models().items()})
+    for cls in models().values():
+        definitions.pop(names[cls.Params], None)  # the section has the parameters of each model
+    definitions |= section.pop("$defs") | {MODELS: section}
+    return top, dict(sorted(definitions.items()))
 
 
 def _reference(definition: str) -> dict[str, str]:
@@ -106,7 +117,7 @@ def _model_section(classes: Mapping[str, type[Model]], parameters: Mapping[str, 
         described = {"description": cls.summary}
         entries[name] = _mapping({"model": {"const": name}} | values | {"grid": grid}, **described)
         chosen = {"properties": {"model": {"const": name}}}
-        cases.append({"if": chosen, "then": {"$ref": f"#/properties/models/properties/{name}"}})
+        cases.append({"if": chosen, "then": {"$ref": f"#/$defs/{MODELS}/properties/{name}"}})
     scores = _mapping({"scores": {"type": "string"}}, type="object", required=["scores"])
     known = {"properties": {"model": {"enum": list(classes)}}, "allOf": cases}
     definitions[VARIANT] = {"type": "object", "if": {"required": ["model"]}, "then": known, "else": scores}
@@ -131,10 +142,10 @@ def _takes_list(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "array" or any(map(_takes_list, schema.get("anyOf", ())))
 
 
-def _study(kind: type[StudySettings], name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the definitions of a study and of its reduced form.
+def _study(kind: type[StudySettings], settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the settings of a study, including its reduced form.
 
-    settings: the definition that pydantic made, in which `variants` and `reduced` may contain anything.
+    settings: the schema that pydantic made, in which `variants` and `reduced` may contain anything.
     """
     properties = dict(settings["properties"])
     for field in kind.model_fields.values():
@@ -142,11 +153,9 @@ def _study(kind: type[StudySettings], name: str, settings: dict[str, Any]) -> di
             first, *others = map(str, field.validation_alias.choices)
             properties |= dict.fromkeys(others, properties[first])
     properties["variants"] = _mapping({}, _reference(VARIANT))
-    reduced = {key: schema for key, schema in properties.items() if key != "reduced"}
-    properties["reduced"] = _reference(f"{name}Reduced")
+    properties["reduced"] = _mapping({key: schema for key, schema in properties.items() if key != "reduced"})
     required = {"type": "object", "required": settings["required"]} if "required" in settings else {}
-    described = {"description": settings["description"]}
-    return {name: _mapping(properties, **required, **described), f"{name}Reduced": _mapping(reduced)}
+    return _mapping(properties, description=settings["description"], **required)
 
 
 def _datasets() -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -48,7 +47,6 @@ def init(folder: Path, data: Path | None = None, complete: bool = False) -> list
     different content or if `data` is not a collection. In both cases, nothing is written.
     """
     texts = {name: (PROJECT / source).read_text(encoding="utf-8") for name, source in FILES.items()}
-    texts["params.yaml"] = re.sub(r"^studies:.*?^(?=\S)", "", texts["params.yaml"], flags=re.MULTILINE | re.DOTALL)
     if data is not None:
         texts["params.yaml"] = _own_data(folder, data)
     existing = [name for name in texts if os.path.lexists(folder / name)]

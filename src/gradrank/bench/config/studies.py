@@ -1,11 +1,14 @@
-"""The registry of studies: find studies by folder, check their settings in params.yaml, and list their jobs.
+"""The registry of studies: find studies by folder, read and check their settings, and list their jobs.
 
 Studies are found in the folder studies/ of the working folder, or else of the checkout, and in the packages to which
 the entry points of the group `gradrank.studies` refer. Each subpackage or module of such a folder or package is a
-study. The module of a study, or the `__init__` of its package, defines `TITLE` and `PUBLICATION` (a citation). For a
-study with settings or jobs of its own, the `__init__` also defines:
+study. A project makes the studies that have a file of settings in its folder studies/: `<name>/study.yaml`, or
+`<name>.yaml`, for example for a study in one file `<name>.py`.
 
-- `Settings`: a subclass of StudySettings with further keys of `studies.<name>` in params.yaml;
+The module of a study, or the `__init__` of its package, defines `TITLE` and `PUBLICATION` (a citation). For a study
+with settings or jobs of its own, the `__init__` also defines:
+
+- `Settings`: a subclass of StudySettings with further keys of study.yaml;
 - `jobs(settings)`: a function that returns a dict from the name of each job to its settings, which are plain data. If
   the settings have the key `dataset`, the job starts after that data set is stored, and, if the key `pairs` is true,
   after its pairs are stored. If they have the key `model`, the job depends on the code of that registered model;
@@ -25,6 +28,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path, PurePath
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -33,14 +37,17 @@ from pydantic import BaseModel, ConfigDict
 from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.validation import validate
 from gradrank.bench.config.code_digest import STUDIES, studies_folder
+from gradrank.bench.config.params_file import read
 
 GROUP = "gradrank.studies"  # the entry points that name packages of studies
+SETTINGS = "study.yaml"
+PATTERNS = (f"{STUDIES}/*/{SETTINGS}", f"{STUDIES}/*.yaml")  # the paths of settings in a project
 
 
 class StudySettings(BaseModel):
-    """The settings of a study in params.yaml.
+    """The settings of a study.
 
-    models: entries of the top-level section `models`. variants: further entries that only this study trains.
+    models: entries of the section `models` of params.yaml. variants: further entries that only this study trains.
     reduced: settings of a smaller form of the study, which plain `snakemake` runs; they replace the settings of the
     study. `datasets`, `models` and `variants` are not inherited: they are empty if `reduced` lacks them. Without
     `reduced`, plain `snakemake` does not run the study.
@@ -116,28 +123,80 @@ def jobs(name: str, settings: StudySettings, trainings: Iterable[dict[str, Any]]
     return declared(settings) if declared else {}
 
 
+def study_of(path: PurePath) -> str:
+    """Return the name of the study whose settings have this path."""
+    return path.parent.name if path.name == SETTINGS else path.stem
+
+
+def settings_path(name: str, project: Path = Path()) -> Path:
+    """Return the path of the settings of a study: studies/<name>.yaml if it exists, else studies/<name>/study.yaml."""
+    own = project / STUDIES / f"{name}.yaml"
+    return own if own.is_file() else project / STUDIES / name / SETTINGS
+
+
+def read_settings(project: Path = Path()) -> dict[str, dict[str, Any]]:
+    """Return the settings of each study of a project, sorted by name. They are not yet checked.
+
+    Raises a GradrankError that lists every file that cannot be read, and every study with two files.
+    """
+    paths = sorted((path for pattern in PATTERNS for path in project.glob(pattern)), key=study_of)
+    settings: dict[str, dict[str, Any]] = {}
+    faults: list[str] = []
+    for path in paths:
+        name = study_of(path)
+        if path != settings_path(name, project):
+            faults.append(f"{path}: the study also has {settings_path(name, project)}. Fix: merge both into one file")
+        try:
+            settings[name] = read(path, may_be_empty=True)
+        except GradrankError as error:
+            faults.append(str(error))
+    if faults:
+        raise GradrankError("\n".join(faults))
+    return settings
+
+
 def reduced_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of the reduced form. values: the settings of the study, with the key `reduced`."""
     replaced = {"datasets", "models", "variants", "reduced"}
     return {key: value for key, value in values.items() if key not in replaced} | dict(values["reduced"])
 
 
-def check_studies(section: Any, faults: list[str]) -> dict[str, StudySettings]:
-    """Return a dict of the checked settings of each study. The key is the study's name, or `<study>/reduced`."""
+def key_prefix(form: str, project: Path = Path()) -> str:
+    """Return the text before the keys of a study or its reduced form in messages: `studies/<name>/study.yaml: `."""
+    name, _, reduced = form.partition("/")
+    return f"{settings_path(name, project)}: {f'{reduced}.' if reduced else ''}"
+
+
+def check_studies(section: Any, project: Path, faults: list[str]) -> dict[str, StudySettings]:
+    """Return a dict of the checked settings of each study. The key is the study's name, or `<study>/reduced`.
+
+    section: the settings of each study, as `read_settings` returns them, or of an older params.yaml.
+    """
     settings: dict[str, StudySettings] = {}
     if not isinstance(section, Mapping):
         faults.append("studies: expected a mapping from study name to its settings")
         return settings
     for name, values in section.items():
         if name not in study_names():
-            faults.append(f"studies.{name}: unknown study{nearest(str(name), study_names())}")
+            faults.append(
+                f"{key_prefix(name, project)}unknown study{nearest(str(name), study_names())}; write its code to "
+                f"{STUDIES}/{name}.py or {STUDIES}/{name}/__init__.py, or rename this file"
+            )
             continue
-        kind = getattr(get_study(name), "Settings", StudySettings)
-        checked = validate(kind, values or {}, f"studies.{name}.", faults)
+        checked = _checked(name, values or {}, project, faults)
         if checked is None:
             continue
         settings[name] = checked
         if checked.reduced is not None:
-            reduced = validate(kind, reduced_values(values), f"studies.{name}.reduced.", faults)
-            settings |= {} if reduced is None else {f"{name}/reduced": reduced}
+            form = f"{name}/reduced"
+            reduced = _checked(form, reduced_values(values), project, faults)
+            settings |= {} if reduced is None else {form: reduced}
     return settings
+
+
+def _checked(form: str, values: Any, project: Path, faults: list[str]) -> StudySettings | None:
+    found: list[str] = []
+    kind = getattr(get_study(form.partition("/")[0]), "Settings", StudySettings)
+    checked = validate(kind, values, "", found)
+    faults += (f"{key_prefix(form, project)}{fault.removeprefix(': ')}" for fault in found)
+    return checked

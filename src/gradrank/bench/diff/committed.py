@@ -9,10 +9,18 @@ import yaml
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import missing, require
+from gradrank.bench.config.studies import PATTERNS
 from gradrank.bench.git import git
 
 EXPERIMENT = "DVC experiment"
-NEEDED = ("params.yaml", "dvc.lock", "results/*/summary.json", "results/*/provenance.json", "results/*/queries.parquet")
+NEEDED = (
+    "params.yaml",
+    *PATTERNS,
+    "dvc.lock",
+    "results/*/summary.json",
+    "results/*/provenance.json",
+    "results/*/queries.parquet",
+)
 
 
 class Committed(NamedTuple):

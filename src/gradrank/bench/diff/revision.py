@@ -8,13 +8,14 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.validation import flat
+from gradrank.bench.config.studies import PATTERNS, study_of
 from gradrank.bench.diff.committed import Committed
 from gradrank.bench.diff.results import all_measured, methods_of, notices_of, of_provenance, params_of, tie_notices
 from gradrank.bench.diff.state import State
@@ -79,6 +80,7 @@ def _recorded_fields(committed: Committed, datasets: Sequence[str]) -> tuple[dic
     The fields are read from provenance.json, or from the other files of the commit if provenance.json is missing.
     """
     study = yaml.safe_load(committed.files.get("params.yaml", b"")) or {}
+    study = {"studies": _study_settings(committed)} | study  # older commits have the studies in params.yaml
     params, notices = _params(study, datasets)
     fields: dict[str, Any] = {
         "conventions": {dataset: primary_convention(study, dataset) for dataset in datasets},
@@ -93,6 +95,16 @@ def _recorded_fields(committed: Committed, datasets: Sequence[str]) -> tuple[dic
     return fields, notices
 
 
+def _study_settings(committed: Committed) -> dict[str, Any]:
+    """Return the settings of each study, as `config.studies.read_settings` does for a project folder."""
+    paths = {PurePosixPath("/", name): text for name, text in committed.files.items()}
+    return {
+        study_of(path): yaml.safe_load(text) or {}
+        for path, text in sorted(paths.items())
+        if any(path.match(f"/{pattern}") for pattern in PATTERNS)
+    }
+
+
 def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
     """Return the fields in the committed provenance.json, or an empty dict if the file is missing."""
     record = committed.files.get(str(_RESULTS.dataset(dataset).provenance_path))
@@ -102,16 +114,20 @@ def _provenance(committed: Committed, dataset: str) -> dict[str, Any]:
 def _params(study: Mapping[str, Any], datasets: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Return the parameters of each data set, resolved as in provenance.json, and a list of notices.
 
-    If the present code rejects params.yaml, the values in this file are used without validation, and a notice reports
-    this.
+    If the present code rejects the settings, the values in params.yaml are used without validation, and a notice
+    reports this.
     """
     from gradrank.bench.config.params import check
 
     try:
         params = check(study)
     except GradrankError as error:
-        reason = str(error).splitlines()[-1].strip()
-        notice = f"the present code rejects params.yaml ({reason}); it is compared as written, over present defaults"
+        *headings, reason = str(error).splitlines()
+        file = next((line for line in reversed(headings) if not line.startswith(" ")), reason).partition(":")[0]
+        notice = (
+            f"the present code rejects {file} ({reason.strip()}); params.yaml is compared as written, over present "
+            "defaults"
+        )
         return {dataset: _unchecked(study, dataset) for dataset in datasets}, [notice]
     checked = params.model_dump(mode="json")
     settings = {dataset: model_settings(params, checked["models"], [dataset]) for dataset in datasets}

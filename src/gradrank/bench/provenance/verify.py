@@ -17,6 +17,7 @@ from gradrank.base.stamps import DAMAGED, MISSING, SCHEMA, read_sealed
 from gradrank.base.validation import flat
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.config.params import RunSettings
+from gradrank.bench.config.studies import settings_path
 from gradrank.bench.provenance.audit import FETCHED, FOREIGN, advice, audit, is_stamp, stamps
 from gradrank.bench.provenance.record_code import SHOWING, Record
 from gradrank.bench.provenance.record_form import fault_of_record
@@ -122,19 +123,21 @@ def _check_record(
     if content is None or content.get("schema") != SCHEMA:
         return  # _check_files has reported it
     is_study = isinstance(folder, StudyFolder)
+    described = str(settings_path(name)) if is_study else "params.yaml"
     if fault := fault_of_record(content, is_study):
         fix = f"delete {folder.provenance_path}, then {rerun}"
         yield Check(False, f"{name}: {folder.provenance_path}: {fault}, so gradrank did not write this record", fix)
         return
     if is_study and name not in settings.studies:
-        yield Check(False, f"{name}: no longer in params.yaml", f"delete {folder.folder}")
+        yield Check(False, f"{name}: {described} does not exist any more", f"delete {folder.folder}")
         return
     if not is_study and name not in settings.dataset_names():
         yield Check(None, f"{name}: not in params.yaml")
         return
     record = Record(name, folder.provenance_path, content, is_study)
     current = study_settings(settings, name) if is_study else dataset_settings(settings, name)
-    yield from _check_settings(name, content["params"], record.methods, current, rerun, settings.names_models(name))
+    is_named = settings.names_models(name)
+    yield from _check_settings(name, content["params"], record.methods, current, rerun, is_named, described)
     code = record.current_code(settings)
     if not changes.add(name, record.code(), code):
         yield Check(True, f"{name}: code: {len(code)} stages")
@@ -191,16 +194,17 @@ def _check_settings(
     current: Mapping[str, Any],
     rerun: str,
     is_named: bool,
+    described: str,
 ) -> Iterator[Check]:
     """Compare the settings in a record with the current settings.
 
     recorded: the key `params` of the record. methods: dict from method to its entry in the record. is_named: whether
-    params.yaml names each method. A method that was added to gradrank since, and that only the word `all` requests, is
-    a note.
+    each method is named. A method that was added to gradrank since, and that only the word `all` requests, is a note.
+    described: the file with the current settings.
     """
     models, wrong = current["models"] | current.get("members", {}), []
     for model in sorted(methods.keys() - models.keys()):
-        wrong.append(f"models.{model}: no longer in params.yaml")
+        wrong.append(f"models.{model}: no longer in {described}")
     for model in sorted(models.keys() - methods.keys()):
         if is_named:
             wrong.append(f"models.{model}: not trained")

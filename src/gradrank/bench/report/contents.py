@@ -1,6 +1,6 @@
 """Read the content of the report from results/ and data/parquet/."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from gradrank.base.files import read_json, sha256
 from gradrank.base.stamps import check_names, read_sealed
 from gradrank.bench import results
 from gradrank.bench.config.params_file import read
+from gradrank.bench.config.studies import settings_path
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.per_query import QueryValues, read_test_queries
 from gradrank.bench.folds.primary import BASELINE, baseline_of, primary_convention
@@ -148,14 +149,15 @@ class Contents:
 
     datasets: the data sets with a summary. Real data come before artificial data, and results of this folder before
     committed results. studies: content of page.json of each study, sorted by name.
-    unfinished: names of the data sets without a summary. params: text of params.yaml, or None if there is no such file.
+    unfinished: names of the data sets without a summary. settings: text of params.yaml, if there is such a file,
+    and of the settings of the studies that it shows; the key is the path of the file.
     revision: git revision of the project, or None if it is unknown.
     """
 
     datasets: list[ReportedDataset]
     studies: list[dict[str, Any]]
     unfinished: list[str]
-    params: str | None
+    settings: dict[str, str]
     revision: str | None
 
     @property
@@ -190,8 +192,7 @@ def read_contents(
     finished = [dataset for dataset in datasets if dataset.summarised]
     if not finished and not pages:
         raise GradrankError(f"{root.folder}: no data set with a {SUMMARY}. Fix: run `snakemake --cores 2` first")
-    text = params.read_text(encoding="utf-8") if params.is_file() else None
-    values = read(params) if text else {}
+    values = read(params) if params.is_file() and params.stat().st_size else {}
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
     reported = [
@@ -212,9 +213,17 @@ def read_contents(
         datasets=sorted(reported, key=lambda dataset: (dataset.is_artificial, not dataset.was_run_here)),
         studies=pages,
         unfinished=[dataset.name for dataset in datasets if not dataset.summarised],
-        params=text,
+        settings=_settings(params, pages),
         revision=revision(root.project),
     )
+
+
+def _settings(params: Path, pages: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the text of params.yaml and of the settings of the studies with these pages, as far as there are files."""
+    project = params.parent
+    studies = dict.fromkeys(settings_path(page["name"], project) for page in pages)
+    files = (path for path in (params, *studies) if path.is_file())
+    return {path.relative_to(project).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 def study_pages(root: Results) -> list[dict[str, Any]]:

@@ -38,8 +38,9 @@ def report(
     were trained since the last call.
 
     convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
-    params.yaml. The report shows this file in full. data: folder of the Parquet collections. only: (names of data
-    sets, names of studies) to show; by default every data set with a summary.json and every finished study.
+    params.yaml. The report shows this file and the settings of its studies in full. data: folder of the Parquet
+    collections. only: (names of data sets, names of studies) to show; by default every data set with a summary.json and
+    every finished study.
     Raises GradrankError if there is nothing to report, a file cannot be read, or the folder contains other files.
     """
     root, folder = Results(Path(results)), Path(out).with_suffix("")

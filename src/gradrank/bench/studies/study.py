@@ -1,10 +1,10 @@
 """The data model of a study: its inputs, and the sections, tables and figures of its page.
 
 A study recreates one publication or answers one question, and compares every published number with our own. Each study
-is a folder in a package. Packages are registered as entry points; the default package is `gradrank/studies/`. The
+is a folder or a file in the folder studies/ of a project, or in a package that is registered as an entry point. The
 contents of the folder are described in gradrank.bench.config.studies. The command `gradrank study NAME`, the workflow
-target and the report find a study by the name of its folder, so a new study needs no other edit. The settings of a
-study are under `studies.NAME` in params.yaml.
+target and the report find a study by its name, so a new study needs no other edit. The settings of a study are in
+studies/NAME/study.yaml.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +46,11 @@ class PageSection:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a study: finished results of the workflow, and the settings in params.yaml.
+    """The inputs of a study: finished results of the workflow, and the settings of the study.
 
     results: folder of the results. data: folder of the stored collections (data/parquet). folder: folder of the study
     (results/studies/<name>); its subfolder `jobs/` contains the results of the study's own jobs. settings: the resolved
-    settings `studies.<name>`. Their keys are `datasets`, `models`, and the keys that the study defines.
+    settings. Their keys are `datasets`, `models`, and the keys that the study defines.
     """
 
     results: Path

@@ -1,4 +1,4 @@
-"""The files of tuned studies and the options of their commands, computed from `studies` of params.yaml.
+"""The files of tuned studies and the options of their commands, computed from the settings of the studies.
 
 In a tuned study, such as the contest, every method is tuned on every fold of some data sets. The reduced form of a
 tuned study is a smaller tuned study.
@@ -11,6 +11,7 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extras import require
+from gradrank.bench.config.studies import key_prefix, settings_path
 from gradrank.bench.config.tuned_studies import TunedStudySettings
 from gradrank.bench.provenance.code import tuning_code
 from gradrank.bench.workflow_support.plan import Plan
@@ -18,7 +19,7 @@ from gradrank.training.spaces import members_parameter
 
 
 class ContestPlan:
-    """The tuned studies of params.yaml and their reduced forms.
+    """The tuned studies of a project and their reduced forms.
 
     forms: names of the tuned studies and of their reduced forms. frozen: the data sets on which a form tunes nothing;
     the key is the form. The parameter `form` of the methods is one of `forms`.
@@ -72,7 +73,7 @@ class ContestPlan:
         Raises GradrankError if a package that the method needs is not installed.
         """
         cls = self._classes(form, method)
-        require(*cls.requires, extra=cls.extra, needed_by=f"studies.{form}.methods: {method}")
+        require(*cls.requires, extra=cls.extra, needed_by=f"{key_prefix(form)}methods: {method}")
         members = self.members(form, method)
         options = [f"--trials {self.settings[form].trials_of(method)}"]
         options += [f"--among {','.join(members)}"] if members else []
@@ -144,18 +145,18 @@ class ContestPlan:
 
 
 def with_frozen_datasets(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of params.yaml in which the key `contest_datasets` is moved to `studies.contest.frozen`.
+    """Return a copy of the settings in which the key `contest_datasets` is moved to `frozen` of the contest.
 
     `snakemake --config contest_datasets=a,b` adds this key. Without the key, nothing changes.
 
-    The contest does not tune on frozen data sets. It uses the choices of the first data set of `studies.contest`.
-    Raises GradrankError if params.yaml has no contest.
+    config: the result of `with_studies`. The contest does not tune on frozen data sets. It uses the choices of its
+    first data set. Raises GradrankError if the project has no contest.
     """
     values = dict(config)
     if names := values.pop("contest_datasets", None):
         studies = dict(values.get("studies") or {})
         if not studies.get("contest"):
-            raise GradrankError("contest_datasets: params.yaml has no `studies.contest`. Fix: add it")
+            raise GradrankError(f"contest_datasets: no {settings_path('contest')}. Fix: write this file")
         frozen = names if isinstance(names, list) else str(names).split(",")
         values["studies"] = studies | {"contest": {**studies["contest"], "frozen": frozen}}
     return values

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, nearest
-from gradrank.bench.config.params import check
+from gradrank.bench.config.params import check, with_studies
 from gradrank.bench.config.params_file import read
+from gradrank.bench.config.studies import settings_path, study_names
 from gradrank.bench.workflow_support.contest import with_frozen_datasets
 from gradrank.bench.workflow_support.plan import Plan
 
@@ -33,11 +34,13 @@ def explain(exception: str, text: str) -> str | None:
 
 
 def _plan() -> Plan:
-    return Plan(check(with_frozen_datasets(read("params.yaml"))))
+    return Plan(check(with_frozen_datasets(with_studies(read("params.yaml")))))
 
 
 def _unknown_target(name: str) -> str:
     plan = _plan()
+    if name in study_names():
+        return f"the study {name} has no settings. Fix: write {settings_path(name)}"
     near = "" if "/" in name else nearest(name, [*TARGETS, *plan.datasets, *plan.studies])
     return f"no rule makes {name!r}{near}. Fix: correct it; `snakemake --list-target-rules` prints all named targets"
 

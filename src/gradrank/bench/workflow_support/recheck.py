@@ -274,7 +274,7 @@ def _clean_commit() -> str:
         raise GradrankError("not a git repository, so no commit can be recorded. Fix: run this in a clone")
     if commit.endswith("-dirty"):
         raise GradrankError(
-            "code or params.yaml differ from the commit that the records would name. Fix: commit or stash the changes"
+            "code or settings differ from the commit that the records would name. Fix: commit or stash the changes"
         )
     return commit
 

@@ -6,15 +6,28 @@ import pytest
 import yaml
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.config.params import check, load
+from gradrank.bench.config.params import check, load, with_studies
 from gradrank.training.registry import models
 
 SHIPPED = Path(__file__).parents[4] / "params.yaml"
 
 
 def raw(**changes):
-    """Return the shipped file with top-level keys replaced."""
-    return yaml.safe_load(SHIPPED.read_text()) | changes
+    """Return the shipped settings with top-level keys replaced; `studies` has the settings of all studies."""
+    return with_studies(yaml.safe_load(SHIPPED.read_text()), str(SHIPPED)) | changes
+
+
+def faults_of(settings):
+    """Return the faults of the settings, each with the name of its file."""
+    with pytest.raises(GradrankError) as caught:
+        check(settings)
+    file, faults = "", []
+    for line in str(caught.value).splitlines():
+        if line.startswith(" "):
+            faults.append(f"{file} {line.strip()}")
+        else:
+            file = line
+    return "\n".join(faults or [file])
 
 
 def changed(text):
@@ -41,7 +54,7 @@ datasets: {mine: {path: ., grade_edges: [0.1, .inf]}} => datasets.mine.grade_edg
 datasets: {mine: {path: ., header: 3}} => datasets.mine.header:
 datasets: {mq2007: {grade_edges: [1]}} => datasets.mq2007: is in the catalogue
 models: [1] => models:
-studies: [1] => studies:
+studies: [1] => params.yaml: studies:
 run: {datasets: []} => run.datasets:
 run: {datasets: [mq207]} => unknown data set 'mq207' (did you mean 'mq2007'?)
 run: {datasets: [mq2007], models: [lamdamart]} => (did you mean 'lambdamart'?)
@@ -84,31 +97,29 @@ evaluation: {metrics: [ndgc@10]} => evaluation.metrics:
 evaluation: {convention: trec} => evaluation.conventions:
 evaluation: {convention: letor} => evaluation.convention: unknown convention 'letor' (did you mean 'letor4'?)
 evaluation: {conventions: [letor4, treck]} => unknown convention 'treck' (did you mean 'trec'?)
-studies: {arsm: {models: [ranksv]}} => studies.arsm.models: unknown model 'ranksv' (did you mean 'ranksvm'?)
-studies: {arsm: {datasets: [mq207]}} => studies.arsm.datasets:
-studies: {arsm: {variants: {ranksvm: {}}}} => studies.arsm.variants.ranksvm:
-studies: {arsm: {variants: {deep: {model: x}}}} => studies.arsm.variants.deep.model:
-studies: {arsm: {modles: []}} => studies.arsm.modles:
-studies: {arsm: 3} => studies.arsm:
-studies: {asrm: {}} => studies.asrm: unknown study (did you mean 'arsm'?)
-studies: {arsm: {reduced: {models: [x]}}} => studies.arsm.reduced.models:
-studies: {arsm: {reduced: {draws: 1}}} => studies.arsm.reduced.draws:
-studies: {ranknet2005: {artificial: {draws: 0, sizes: [100]}}} => ranknet2005.artificial.draws:
-studies: {ranknet2005: {artificial: {draws: 1, sizes: [99]}}} => ranknet2005.artificial.sizes.0:
-studies: {contest: {methods: [ranksv]}} => unknown model 'ranksv' (did you mean 'ranksvm'?)
-studies: {contest: {methods: [mart, mart]}} => studies.contest.methods:
-studies: {contest: {datasets: [mq2007], methods: [mart], trials: 0}} => studies.contest.trials:
-studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2007]}} => studies.contest:
-studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => studies.contest.frozen:
+studies: {arsm: {models: [ranksv]}} => arsm/study.yaml: models: unknown model 'ranksv' (did you mean 'ranksvm'?)
+studies: {arsm: {datasets: [mq207]}} => arsm/study.yaml: datasets:
+studies: {arsm: {variants: {ranksvm: {}}}} => arsm/study.yaml: variants.ranksvm:
+studies: {arsm: {variants: {deep: {model: x}}}} => arsm/study.yaml: variants.deep.model:
+studies: {arsm: {modles: []}} => arsm/study.yaml: modles:
+studies: {arsm: 3} => arsm/study.yaml: Input should be
+studies: {asrm: {}} => asrm/study.yaml: unknown study (did you mean 'arsm'?)
+studies: {arsm: {reduced: {models: [x]}}} => arsm/study.yaml: reduced.models:
+studies: {arsm: {reduced: {draws: 1}}} => arsm/study.yaml: reduced.draws:
+studies: {ranknet2005: {artificial: {draws: 0, sizes: [100]}}} => ranknet2005/study.yaml: artificial.draws:
+studies: {ranknet2005: {artificial: {draws: 1, sizes: [99]}}} => ranknet2005/study.yaml: artificial.sizes.0:
+studies: {contest: {methods: [ranksv]}} => contest/study.yaml: methods: Value error, unknown model 'ranksv'
+studies: {contest: {methods: [mart, mart]}} => contest/study.yaml: methods:
+studies: {contest: {datasets: [mq2007], methods: [mart], trials: 0}} => contest/study.yaml: trials:
+studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2007]}} => contest/study.yaml: Value error, mq2007:
+studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => contest/study.yaml: frozen:
 """
 
 
 @pytest.mark.parametrize("line", FAULTS.strip().splitlines())
 def test_a_fault_is_named_by_its_path(line):
     text, message = line.split(" => ")
-    with pytest.raises(GradrankError) as caught:
-        check(changed(text))
-    assert message in str(caught.value)
+    assert message in faults_of(changed(text))
 
 
 def test_all_faults_are_named_at_once():
@@ -221,3 +232,54 @@ def test_a_contest_gets_the_convention_of_each_data_set(tmp_path):
     changes["datasets"] = raw()["datasets"] | {"mine": {"path": str(tmp_path), "convention": "standard"}}
     found = check(raw(**changes)).study_settings("contest")
     assert found["conventions"] == {"mq2007": "letor4", "mine": "standard"}
+
+
+def test_settings_of_studies_are_found_beside_params_yaml_in_both_forms(tmp_path):
+    params = yaml.safe_load(SHIPPED.read_text())
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    assert load(tmp_path / "params.yaml").studies == {}
+    (tmp_path / "studies/pair_targets").mkdir(parents=True)
+    (tmp_path / "studies/pair_targets/study.yaml").write_text("draws: 4\nsizes: [50]\nreduced: {draws: 3}\n")
+    (tmp_path / "studies/average_precision.yaml").write_text("# no settings\n")
+    studies = load(tmp_path / "params.yaml").studies
+    assert [*studies] == ["average_precision", "pair_targets", "pair_targets/reduced"]
+    assert studies["pair_targets/reduced"].draws == 3
+    (tmp_path / "studies/pair_targets/study.yaml").write_text("draws: 4\nsizes: [5]\nsize: 1\n")
+    (tmp_path / "studies/average_precision.yaml").write_text("models: [mrat]\n")
+    with pytest.raises(GradrankError) as caught:
+        load(tmp_path / "params.yaml")
+    lines = str(caught.value).splitlines()
+    files = [f"{tmp_path}/studies/{name}:" for name in ("pair_targets/study.yaml", "average_precision.yaml")]
+    assert [line for line in lines if not line.startswith(" ")] == files
+    assert any("size: unknown key" in line for line in lines) and "'mrat'" in lines[-1]
+
+
+def test_every_unreadable_file_of_a_study_is_named(tmp_path):
+    (tmp_path / "params.yaml").write_text(SHIPPED.read_text())
+    for folder in ("arsm", "contest"):
+        (tmp_path / "studies" / folder).mkdir(parents=True)
+    (tmp_path / "studies/arsm/study.yaml").write_text("a: 1\na: 2\n")
+    (tmp_path / "studies/contest/study.yaml").write_text("- list\n")
+    (tmp_path / "studies/contest.yaml").write_text("trials: 3\n")
+    with pytest.raises(GradrankError) as caught:
+        load(tmp_path / "params.yaml")
+    message = str(caught.value)
+    for file in ("arsm/study.yaml", "contest/study.yaml", "contest.yaml"):
+        assert f"{tmp_path}/studies/{file}" in message
+    assert "given in line 1 and again in line 2" in message
+
+
+@pytest.mark.parametrize("section", [{}, None, {"contest": {"trials": 3}, "arsm": None}, [1]])
+def test_studies_in_params_yaml_are_refused_with_the_place_where_they_belong(tmp_path, section):
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(yaml.safe_load(SHIPPED.read_text()) | {"studies": section}))
+    with pytest.raises(GradrankError, match=r"params.yaml: .*Fix: move .*studies/<name>/study.yaml") as caught:
+        load(tmp_path / "params.yaml")
+    assert all(name in str(caught.value) for name in (section if isinstance(section, dict) else ()))
+
+
+def test_settings_without_code_are_refused_by_name(tmp_path):
+    (tmp_path / "params.yaml").write_text(SHIPPED.read_text())
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies/my_study.yaml").write_text("draws: 4\n")
+    with pytest.raises(GradrankError, match=r"studies/my_study.yaml:\n  unknown study \(.* studies/my_study.py"):
+        load(tmp_path / "params.yaml")

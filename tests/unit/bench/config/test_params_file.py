@@ -13,7 +13,9 @@ from gradrank.bench.config.params_file import read
 
 ROOT = Path(__file__).parents[4]
 SHIPPED = (ROOT / "params.yaml").read_text()
-EXAMPLES = [block.text for page in SETTINGS for block in run_blocks(f"docs/{page}.md", "yaml")]
+BLOCKS = [block.text for page in SETTINGS for block in run_blocks(f"docs/{page}.md", "yaml")]
+OF_STUDIES = [text for text in BLOCKS if text.startswith("# studies/")]  # the first line names the file
+EXAMPLES = [text for text in BLOCKS if text not in OF_STUDIES]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +66,25 @@ def test_an_example_can_be_pasted_into_its_section(tmp_path, monkeypatch, exampl
     for name in ("data", "my_data.csv", "train.csv"):
         (tmp_path / name).mkdir()
     example = example.replace("/path/to/folder", str(tmp_path / "data"))
-    text = pasted(SHIPPED, "datasets", "my_data", "  my_data: { path: my_data.csv }\n")  # examples of studies use it
+    text = SHIPPED
     for section, entries in yaml.safe_load(example).items():
         for entry in entries:
             text = pasted(text, section, entry, block(example, section, entry))
     (tmp_path / "params.yaml").write_text(text)
     assert yaml.safe_load(text) != yaml.safe_load(SHIPPED)
     load(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize("example", OF_STUDIES)
+def test_an_example_of_a_study_is_accepted_in_the_file_that_it_names(tmp_path, monkeypatch, example):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_data.csv").touch()
+    path = tmp_path / example.splitlines()[0].removeprefix("# ")
+    path.parent.mkdir(parents=True)
+    path.write_text(example)
+    text = pasted(SHIPPED, "datasets", "my_data", "  my_data: { path: my_data.csv }\n")
+    (tmp_path / "params.yaml").write_text(text)
+    assert [*load(tmp_path / "params.yaml").studies] == [path.parent.name]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

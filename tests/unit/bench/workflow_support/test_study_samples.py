@@ -110,7 +110,8 @@ def test_a_job_and_a_page_are_confirmed_by_the_files_of_the_project(project):
 
 def test_without_results_a_job_is_compared_with_that_of_the_former_code(project):
     shutil.copytree(PACKAGE, "src/gradrank", ignore=shutil.ignore_patterns("__pycache__", "project"))
-    shutil.copytree(PACKAGE.parents[1] / "studies", "studies", ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    left_out = shutil.ignore_patterns("__pycache__", "tests", "study.yaml")
+    shutil.copytree(PACKAGE.parents[1] / "studies", "studies", ignore=left_out, dirs_exist_ok=True)
     former = Path("src/gradrank/base/errors.py")
     former.write_text(former.read_text() + "\nFORMER = True\n")
     shutil.rmtree(Results().study(JOBS).job_path("targets").parent)
