@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gradrank.bench.config.studies import PATTERNS
+
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = [path for path in sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")) if path.name != "config.yml"]
@@ -131,3 +133,11 @@ def test_the_tested_versions_of_python_are_those_of_the_package():
     declared = re.findall(r"Python :: (\d\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
     for name in ("tests.yml:test", "release.yml:installed"):
         assert dict(jobs())[name]["strategy"]["matrix"]["python-version"] == declared
+
+
+def test_dvc_depends_on_the_settings_of_every_study():
+    """DVC refuses patterns, so dvc.yaml lists each file."""
+    params = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]["run"]["params"]
+    listed = [name for entry in params if isinstance(entry, dict) for name in entry]
+    files = [path.relative_to(ROOT).as_posix() for pattern in PATTERNS for path in ROOT.glob(pattern)]
+    assert listed == sorted(files)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from diff_states import make_study
 from gradrank.base.errors import GradrankError
@@ -256,3 +257,26 @@ def test_a_committed_record_says_what_the_results_were_made_of(project, monkeypa
     commit(project, "other results", "--force", *kept)
     old = compare(read_state("HEAD~1"), read_state("HEAD")).changes
     assert old.code is None and old.versions is None
+
+
+def test_the_studies_of_a_revision_are_read_from_their_files_and_from_an_older_params_yaml(here, tmp_path, monkeypatch):
+    """A variant of a study may be listed by a data set, so that a revision without its studies would be refused."""
+    copy = shutil.copytree(here, tmp_path / "studies")
+    monkeypatch.chdir(copy)
+    values = yaml.safe_load(PARAMS)
+    values["run"]["models"] = ["lambdamart", "deep"]
+    study = {"datasets": ["mq2007"], "variants": {"deep": {"model": "prank", "epochs": 3}}}
+    (copy / "params.yaml").write_text(yaml.safe_dump(values | {"studies": {"term_report": study}}))
+    commit(copy, "the settings of the study in params.yaml")
+    (copy / "params.yaml").write_text(yaml.safe_dump(values))
+    (copy / "studies/term_report").mkdir(parents=True)
+    (copy / "studies/term_report/study.yaml").write_text(yaml.safe_dump(study))
+    commit(copy, "the settings of the study in their own file")
+    states = [read_state(name) for name in ("HEAD~1", "HEAD")]
+    assert not [notice for state in states for notice in state.notices if "rejects" in notice]
+    assert [state.params["mq2007"]["models.deep"]["epochs"] for state in states] == [3, 3]
+    study["variants"]["deep"]["epochs"] = "many"
+    (copy / "studies/term_report/study.yaml").write_text(yaml.safe_dump(study))
+    commit(copy, "a fault in the file of the study")
+    (notice,) = (notice for notice in read_state("HEAD").notices if "rejects" in notice)
+    assert "rejects studies/term_report/study.yaml (variants.deep.epochs: " in notice

@@ -187,6 +187,19 @@ def test_a_report_of_some_data_sets_or_studies_shows_nothing_else(root):
         assert ("synthetic_net: " in printed) == (only is None) and str(root / "report.html") in printed
 
 
+def test_the_report_shows_the_settings_of_its_studies(root):
+    for study in ("mine", "theirs"):
+        about = {"name": study, "title": study, "publication": "", "models": [], "sections": []}
+        write_sealed(root / f"results/studies/{study}/page.json", about)
+    (root / "studies/mine").mkdir(parents=True)
+    (root / "studies/mine/study.yaml").write_text("draws: 31 # <b>\n")
+    (root / "studies/theirs.yaml").write_text("draws: 32\n")
+    for only, shown in (([], ["mine"]), {"31"}), (([], ["theirs"]), {"32"}), (None, {"31", "32"}):
+        render(root / "results", root / "report.html", params=root / "params.yaml", only=only)
+        text = (root / "report.html").read_text()
+        assert {value for value in ("31", "32") if f"draws: {value}" in text} == shown and "# <b>" not in text
+
+
 def test_a_study_explains_verdicts_only_if_it_has_them(root):
     for form, explained in (("verdict", True), ("", False)):
         table = {"id": "values", "title": "Values", "columns": [{"key": "a", "title": "a", "form": form}], "rows": []}

@@ -24,6 +24,11 @@ def test_an_unknown_target_gets_the_nearest_name(folder, name, near):
     assert f"did you mean '{near}'?" in explain("MissingRuleException", NO_RULE.format(name))
 
 
+def test_a_study_without_settings_is_named_with_the_file_to_write(folder):
+    message = explain("MissingRuleException", NO_RULE.format("contest"))
+    assert "no settings" in message and "Fix: write studies/contest/study.yaml" in message
+
+
 def test_a_file_that_no_rule_makes_is_named(folder):
     assert "'results/my data/x.md'." in explain("MissingRuleException", NO_RULE.format("results/my data/x.md"))
 
