@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from pkgutil import iter_modules
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import code_folders
@@ -65,7 +64,7 @@ def studies_folder() -> Path | None:
     A folder studies/ of the working folder may have only the settings of studies in other packages.
     """
     folders = (Path(STUDIES), PACKAGE.parents[1] / STUDIES)
-    return next((folder for folder in folders if any(iter_modules([str(folder)]))), None)
+    return next((each for each in folders if any(chain(each.glob("*.py"), each.glob("*/__init__.py")))), None)
 
 
 def _folders() -> dict[str, Path]:

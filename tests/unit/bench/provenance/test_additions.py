@@ -27,8 +27,7 @@ for record in records(settings, Results()):
 def checkout(tmp_path_factory) -> Path:
     """A copy of the checkout whose records have the digests of its code."""
     root = tmp_path_factory.mktemp("checkout")
-    for name in ("src", "studies"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "workflow", root / "workflow")
     shutil.copytree(ROOT / "studies", root / "studies", ignore=shutil.ignore_patterns("__pycache__", "tests"))
     shutil.copytree(ROOT / "results", root / "results", ignore=shutil.ignore_patterns(*PARTS))
