@@ -10,6 +10,7 @@ import pytest
 
 from gradrank.base.files import sha256
 from gradrank.base.stamps import read_sealed, write_sealed
+from gradrank.bench.config import code_digest
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.config.params import load
 from gradrank.bench.config.tuned_studies import TunedStudySettings
@@ -108,6 +109,15 @@ def test_a_job_and_a_page_are_confirmed_by_the_files_of_the_project(project):
     assert record["code"] == expected and {*record["rechecked"]} == {"study", "study_job"}
 
 
+@pytest.fixture
+def forgotten_paths():
+    """Afterwards, forget the paths of studies/ in the working folder, because other tests have none there."""
+    yield
+    for function in ("code_digest", "named", "imported_files", "module_files", "module_file"):
+        getattr(code_digest, function).cache_clear()
+
+
+@pytest.mark.usefixtures("forgotten_paths")
 def test_without_results_a_job_is_compared_with_that_of_the_former_code(project):
     shutil.copytree(PACKAGE, "src/gradrank", ignore=shutil.ignore_patterns("__pycache__", "project"))
     left_out = shutil.ignore_patterns("__pycache__", "tests", "study.yaml")
