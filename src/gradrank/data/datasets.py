@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import remove_abandoned, temporary_folder
+from gradrank.base.forks import refuse_fork
 from gradrank.data.ranking_dataset import RankingDataset
 from gradrank.data.sources.catalogue import Entry, catalogue, check_counts, get_entry
 from gradrank.data.stored import StoredCollection
@@ -74,6 +75,7 @@ def load_dataset(
     >>> data.describe().select("part", "rows", "queries").rows()
     [('train', 900, 30), ('vali', 300, 10), ('test', 300, 10)]
     """
+    refuse_fork("load_dataset")
     if not isinstance(name, str):
         raise GradrankError(f"name: {name!r} is not a text. Fix: give the name of a data set, such as 'mq2007'")
     entry = get_entry(name)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
+from gradrank.base.forks import refuse_fork
 from gradrank.base.threads import use_threads
 from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning
 from gradrank.comparison.rankings.arrays import query_ids, same_length
@@ -285,6 +286,7 @@ class Ranker(TrainedModel):
         Raises GradrankError if the folder contains files that gradrank has not written.
         """
         check_is_fitted(self)
+        refuse_fork("save")
         out = FoldFolder(Path(folder))
         with input_errors(), partial_folder(out.folder) as partial:
             self.history_.write_parquet(partial.history_path)
@@ -297,6 +299,7 @@ class Ranker(TrainedModel):
 
         Raises GradrankError if the folder contains no trained model, is damaged or was edited.
         """
+        refuse_fork("load")
         fold, files = TrainedFold.load(folder), FoldFolder(Path(folder))
         spec = fold.spec
         try:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import polars as pl
@@ -259,3 +260,34 @@ def test_a_forked_process_fits_and_predicts_after_its_parent_did(method, ids):
     expected = run()
     pl.DataFrame({"a": [1, 2], "b": [2, 1]}).sort("a")  # starts the threads of Polars
     assert finishes(lambda: np.testing.assert_array_equal(run(), expected))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("name", gradrank.__all__)
+def test_in_a_forked_process_every_function_ends(name, tmp_path, monkeypatch):
+    """Polars does not return there, so that a function either works without it or names `spawn`."""
+    y, scores, qid = [2, 0, 1, 0], [0.5, 0.9, 0.7, 0.1], [1, 1, 2, 2]
+    ranker = Ranker("regression", random_state=1).fit(np.array([scores]).T, y, qid=qid)
+    ranker.save(tmp_path / "model")
+    (tmp_path / "a.txt").write_text("1 qid:1 1:0.5\n")
+    monkeypatch.chdir(tmp_path)
+    calls = {
+        "Ranker": lambda: ranker.save("new"),
+        "compare": lambda: gradrank.compare({"a": scores, "b": scores[::-1]}, y, qid=qid),
+        "evaluate": lambda: gradrank.evaluate(y, scores, qid=qid),
+        "explain_convention": lambda: gradrank.explain_convention(y, scores, qid=qid, k=1),
+        "load": lambda: gradrank.load("model"),
+        "scan_letor": lambda: gradrank.scan_letor("a.txt").collect(),
+        "table": lambda: gradrank.table("absent"),
+        "load_dataset": lambda: gradrank.load_dataset("absent"),
+    }
+    value = getattr(gradrank, name)
+    call = calls.get(name, value if callable(value) and not isinstance(value, type) and name != "pin" else lambda: None)
+    pl.DataFrame({"a": [1, 2], "b": [2, 1]}).sort("a")  # starts the threads of Polars
+
+    def ends():
+        with suppress(GradrankError):
+            call()
+
+    assert finishes(ends)

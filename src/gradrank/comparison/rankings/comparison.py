@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError, nearest
+from gradrank.base.forks import refuse_fork
 from gradrank.base.numbers import number, p_value
 from gradrank.comparison.rankings.evaluation import notes, values_per_query
 from gradrank.comparison.rankings.inputs import Judged, judged
@@ -159,6 +160,7 @@ def compare(
     >>> result.table.select("a", "b", "difference", "wins", "ties", "losses", "p").row(0)
     ('a', 'b', 0.375, 3, 1, 0, 0.25)
     """
+    refuse_fork("compare")
     pairs = _pairs(rankings, baseline)
     _check_choices(test, correction, margin, seed)
     name, resolved = metric_name(metric), resolve(convention)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.forks import refuse_fork
 from gradrank.base.numbers import number
 from gradrank.comparison.rankings.inputs import Judged, judged, ranking
 from gradrank.comparison.rankings.result import Result, Section, section
@@ -130,6 +131,7 @@ def evaluate(
     >>> result.means["mean"].round(4).to_list()
     [0.2934, 0.2917]
     """
+    refuse_fork("evaluate")
     names, resolved = _names(metrics), resolve(convention)
     if not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.forks import refuse_fork
 from gradrank.base.numbers import number
 from gradrank.comparison.rankings.inputs import judged, ranking
 from gradrank.comparison.rankings.result import Result, Section, section
@@ -121,6 +122,7 @@ def explain_convention(
     >>> result.queries.select("qid", "convention", "reasons").row(0)
     (2, 'lightgbm', 'no relevant document')
     """
+    refuse_fork("explain_convention")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise GradrankError(f"k: expected a positive integer, found {k!r}. Fix: give k=10")
     judgements, values, ranked = ranking(judged(y, qid, docid), scores, "scores")

@@ -35,6 +35,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.forks import refuse_fork
 from gradrank.data.compressed import PlainFile
 from gradrank.data.file_forms import check_form
 from gradrank.data.memory import check_memory
@@ -83,6 +84,7 @@ def scan_letor(
     >>> gradrank.scan_letor(path).group_by("qid").agg(pl.len(), pl.col("label").max()).sort("qid").collect().rows()
     [(1, 2, 2), (2, 1, 1)]
     """
+    refuse_fork("scan_letor")
     paths = [readable_path(path) for path in ([source] if isinstance(source, str | Path) else source)]
     if not paths:
         raise GradrankError("scan_letor: `source` is empty. Fix: give at least one file")

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.forks import refuse_fork
 from gradrank.bench.report.tables.dataset_values import headline_metric
 from gradrank.bench.report.tables.method_table import MethodTable
 from gradrank.bench.report.tables.stored_values import find_datasets, methods_of, read_block
@@ -61,6 +62,7 @@ def table(
     >>> found.methods, found.frame.columns[:4]
     (['lambdamart', 'mart'], ['dataset', 'convention', 'method', 'ndcg@10'])
     """
+    refuse_fork("table")
     datasets = _datasets(results)
     known = {dataset.name: methods_of(dataset) for dataset in datasets}
     _check_methods(methods or (), known, datasets)
