@@ -15,10 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradrank.data.collection import Collection
-from gradrank.models.arsm import ARSMParams
-from gradrank.models.arsm.expected_measure import Measure, measure_of
-from gradrank.models.arsm.gradient import arsm_gradient
-from gradrank.models.arsm.tanh_net import TanhNet
+from gradrank.models.arsm import ARSMParams, Measure, TanhNet, arsm_gradient, measure_of
 from gradrank.training.nets.net import standardisation, standardised
 from gradrank.training.nets.torch_training import rows_of
 from gradrank.training.solvers.adam import Adam

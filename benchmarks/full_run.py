@@ -14,7 +14,7 @@ from pathlib import Path
 from measured import parser, processor_seconds, record, versions_of
 
 from gradrank.bench.config.params import RunSettings, load
-from gradrank.bench.provenance.settings import variant_settings
+from gradrank.bench.provenance.records import variant_settings
 
 SHOWN = 8  # slowest methods that the note names
 

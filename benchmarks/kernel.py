@@ -18,9 +18,8 @@ from scipy.special import expit
 
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
-from gradrank.models.ranknet_kernel import RankNetKernelParams
-from gradrank.models.ranknet_kernel.nystroem import Kernel, independent
-from gradrank.training.losses.ranknet import ranknet
+from gradrank.models.ranknet_kernel import Kernel, RankNetKernelParams, independent
+from gradrank.training.losses.pairwise import ranknet
 from gradrank.training.nets.net import standardisation, standardised
 
 WHY = """

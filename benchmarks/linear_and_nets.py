@@ -18,7 +18,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.models.ranknet import RankNetLinearParams
-from gradrank.training.lookup import find_loss, loss_names
+from gradrank.training.registry import find_loss, loss_names
 
 ONE_C = {"C": [2.0**-9]}
 RUNS = [

@@ -48,7 +48,7 @@ def own(name: str) -> dict[int, float]:
     gradrank.pin()
     import numpy as np
 
-    from gradrank.training.lookup import find_loss
+    from gradrank.training.registry import find_loss
 
     loss, seconds = find_loss(name), {}
     for length in LENGTHS:

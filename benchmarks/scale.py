@@ -81,7 +81,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
 
 def summary_settings(spec: dict) -> dict:
     """Return the settings for `gradrank summary` of one model. spec: the stamp of one of its folds."""
-    from gradrank.bench.provenance.settings import short_digest
+    from gradrank.bench.provenance.records import short_digest
 
     variant = {"model": spec["model"], "params": {}, "digest": short_digest(spec["params"])}
     evaluation = {"convention": "letor4", "baseline": "ranksvm"}

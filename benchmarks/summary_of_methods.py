@@ -23,7 +23,7 @@ METRICS = [
 CONVENTIONS = ("letor4", "letor4_expected", "standard", "trec", "lightgbm", "ranklib")
 SUMMARY = """
 import gradrank; gradrank.pin()
-from gradrank.base.compiled_cache import use_cache_folder; use_cache_folder()
+from gradrank.base.processor import use_cache_folder; use_cache_folder()
 import sys; from pathlib import Path; from gradrank.bench.report.tables.summary import summary
 folder = Path(sys.argv[1])
 summary(folder, [path.parent.name for path in folder.glob("*/per_query.parquet")], "letor4", baseline="method_03")

@@ -57,12 +57,12 @@ def project(tmp_path) -> Project:
 @pytest.fixture
 def plain_install(monkeypatch) -> None:
     """Make the optional packages of models appear uninstalled."""
-    from gradrank.base import extras
+    from gradrank.base import errors
     from gradrank.training.registry import models
 
     optional = {package for cls in models().values() if cls.extra for package in cls.requires}
-    find_spec = extras.find_spec
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in optional else find_spec(name))
+    find_spec = errors.find_spec
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name in optional else find_spec(name))
 
 
 @pytest.fixture(scope="session")
@@ -114,8 +114,8 @@ def on_test_part(shared) -> Callable[[str, Path, int], dict[str, float]]:
     """
     from gradrank.base.files import read_json, write_json
     from gradrank.data.stored import StoredCollection
+    from gradrank.training.fit import job_seed
     from gradrank.training.registry import get_model
-    from gradrank.training.seeds import job_seed
     from gradrank.training.selection import measure
 
     def measured(model: str, stored: Path, fold: int) -> dict[str, float]:

@@ -7,13 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradrank.base.errors import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
     from gradrank.base.processor import pin
-    from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
     from gradrank.bench.report.tables.results_table import table
     from gradrank.comparison.rankings.comparison import compare
     from gradrank.comparison.rankings.evaluation import evaluate
-    from gradrank.comparison.rankings.explanation import explain_convention
-    from gradrank.comparison.rankings.listings import conventions, metrics
+    from gradrank.comparison.rankings.explanation import conventions, explain_convention, metrics
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.ranker.ranker import Ranker, load
@@ -23,18 +22,18 @@ __version__ = "0.2.0"
 
 # key: public name; value: the module that defines it. `models` is a package that can be called.
 _MODULES = {
-    "DegenerateModelWarning": "gradrank.base.warning_categories",
-    "GradrankWarning": "gradrank.base.warning_categories",
+    "DegenerateModelWarning": "gradrank.base.errors",
+    "GradrankWarning": "gradrank.base.errors",
     "Ranker": "gradrank.ranker.ranker",
-    "TiedScoresWarning": "gradrank.base.warning_categories",
+    "TiedScoresWarning": "gradrank.base.errors",
     "compare": "gradrank.comparison.rankings.comparison",
-    "conventions": "gradrank.comparison.rankings.listings",
+    "conventions": "gradrank.comparison.rankings.explanation",
     "datasets": "gradrank.data.datasets",
     "evaluate": "gradrank.comparison.rankings.evaluation",
     "explain_convention": "gradrank.comparison.rankings.explanation",
     "load": "gradrank.ranker.ranker",
     "load_dataset": "gradrank.data.datasets",
-    "metrics": "gradrank.comparison.rankings.listings",
+    "metrics": "gradrank.comparison.rankings.explanation",
     "model_table": "gradrank.training.literature.model_tables",
     "pin": "gradrank.base.processor",
     "scan_letor": "gradrank.data.text.letor",

@@ -113,7 +113,7 @@ class LogHandler(LogHandlerBase):
         text = self.format(record)
         if getattr(record, "event", None) != LogEvent.ERROR:
             return text
-        from gradrank.bench.workflow_support.error_messages import explain
+        from gradrank.bench.workflow_support.checks import explain
 
         return explain(getattr(record, "exception", None) or "", text) or text
 

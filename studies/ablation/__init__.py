@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field, StringConstraints, model_validator
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.studies import StudySettings
-from gradrank.bench.folds.score_file_pattern import IMPORTED
+from gradrank.bench.folds.settings import IMPORTED
 from gradrank.data.sources.file_form import ColumnName
 
 TITLE = "Feature ablation"

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.studies.training import train_folds
-from gradrank.data.feature_columns import feature_columns
+from gradrank.data.collection import feature_columns
 from gradrank.data.stored import StoredCollection
 
 METRICS = ("ndcg@10", "map")

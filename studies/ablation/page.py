@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.diff.verdicts import MeanDifference, Verdict, compare_values
-from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.folds.seeds import seeds_of
-from gradrank.bench.report.tables.numbers import P
-from gradrank.bench.report.tables.table import Column, Row, Table
+from gradrank.bench.diff.compare import MeanDifference, Verdict, compare_values
+from gradrank.bench.folds.per_query import QueryValues, seeds_of
+from gradrank.bench.report.tables.table import Column, P, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
 from gradrank.bench.studies.training import Job, values_of
 from gradrank.measures.metrics import metric_label

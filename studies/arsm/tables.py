@@ -1,18 +1,105 @@
-"""Tables 2 and 3 of the ARSM-L2R paper, the official LETOR results, and the differences between the two sources."""
+"""Tables 1 to 3 of the ARSM-L2R paper, the official LETOR results, and the differences between the two sources.
 
-from collections.abc import Mapping
+Methods that are trained with several seeds have values per query, and tests that also cover the seeds.
+"""
 
-from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.literature.published import Published, by_fold, lookup
-from gradrank.bench.literature.verdict import judge_values
-from gradrank.bench.report.tables.table import Column, Row, Table
-from gradrank.bench.report.tables.verdicts import count_verdicts
-from gradrank.bench.studies.comparison import difference_columns, difference_row, verdict_columns, verdict_row
-from gradrank.bench.studies.paired_tests import Question, describe_significant
-from gradrank.bench.studies.study import PageSection
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradrank.base.errors import GradrankError
+from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
+from gradrank.bench.literature import Published, by_fold, judge_values, lookup
+from gradrank.bench.report.tables.table import Column, Row, Table, count_verdicts
+from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.tables import (
+    COLUMNS,
+    NOTE,
+    Question,
+    describe_significant,
+    difference_columns,
+    difference_row,
+    paired_tests,
+    verdict_columns,
+    verdict_row,
+)
+from gradrank.bench.studies.training import values_of
+from gradrank.data.stored import StoredCollection
+from gradrank.measures.conventions import Convention
+from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import metric_label
 from studies.arsm.experiments import METRICS
-from studies.arsm.seeds import SEEDED, SEEDED_NOTE, seeded_tests
+
+SEEDED = (*COLUMNS, Column("seeds", "seeds above 0"))
+SEEDED_NOTE = (
+    f"{NOTE} With several seeds, values are means over seeds. If both methods have several seeds, the interval is "
+    "Student's and covers queries and seeds."
+)
+
+
+@dataclass(frozen=True)
+class SeededInputs(Inputs):
+    """The inputs of the study, in which a repeated method has the values of all seeds."""
+
+    @cached_property
+    def _found(self) -> list[dict[str, Any]]:
+        return super().jobs()
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return the results of the study's own jobs. The files are read once."""
+        return self._found
+
+    def measure(
+        self, dataset: str, model: str, metrics: Sequence[str], convention: str | Convention, split: str = "test"
+    ) -> QueryValues:
+        """Return per-query values, as `Inputs.measure`. With several seeds, they are means over seeds.
+
+        Raises GradrankError if a job has other test queries than the method of the workflow.
+        """
+        values = super().measure(dataset, model, metrics, convention, split)
+        jobs = [
+            job
+            for job in self.jobs()
+            if job["kind"] == "repeat" and (job["dataset"], job["method"], split) == (dataset, model, "test")
+        ]
+        return with_seeds(values, values_of(jobs), metrics) if jobs else values
+
+
+def with_seeds(values: QueryValues, further: QueryValues, metrics: Sequence[str]) -> QueryValues:
+    """Return the values of all seeds of two objects, which have the same queries.
+
+    Raises GradrankError if the queries differ.
+    """
+    if not values.same_queries(further):
+        raise GradrankError("the study arsm: a job has other test queries. Fix: run `snakemake --cores 2 arsm`")
+    runs = [
+        {metric: own.by_seed[metric][seed] if own.by_seed else own.values[metric] for metric in metrics}
+        for own in (values, further)
+        for seed in range(own.seeds)
+    ]
+    return mean_over_seeds(values.folds, values.qids, runs)
+
+
+def seeded_tests(questions: Sequence[Question]) -> list[Row]:
+    """Return the rows of `paired_tests`, with intervals that cover queries and seeds, and the key `seeds`.
+
+    `seeds` is the number of seeds for which the difference is above 0. If one of the methods has a single seed, the
+    interval covers queries alone, and `seeds` is empty.
+    """
+    rows = paired_tests(questions)
+    for row, (_, metric, first, second) in zip(rows, questions, strict=True):
+        row["seeds"] = ""
+        if first.has_several_seeds(metric) and first.seeds == second.seeds:
+            gaps = first.by_seed[metric] - second.by_seed[metric]
+            between = mean_over_seeds(first.folds, first.qids, [{metric: gap} for gap in gaps])
+            half, above = between.half_width(metric), np.count_nonzero(np.array(between.seed_means(metric)) > 0)
+            row["low"], row["high"] = row["difference"] - half, row["difference"] + half
+            row["seeds"] = f"{above} of {first.seeds}"
+    return rows
+
 
 Measured = Mapping[str, Mapping[str, QueryValues]]  # keys: data set, then model
 
@@ -186,3 +273,65 @@ def compare_with_published(published: Published, model: str, models: Mapping[str
     """
     judged = {name: judge_values(published, values, metric) for name, values in models.items()}
     return verdict_row(published.value, judged.pop(model), judged.values())
+
+
+# Name of the corpus, its documents and the number of queries, as the makers of LETOR give them (arXiv:1306.2597; Qin et
+# al. 2010). "about" marks rounded numbers.
+CORPORA = {"mq2007": ("Gov2", "about 25,000,000", "about 1,700"), "ohsumed": ("OHSUMED", "348,566", "106")}
+
+
+def corpora(inputs: Inputs) -> PageSection:
+    """Return the section on the collections: each corpus, and the counted sizes of its LETOR files."""
+    rows = [_row(inputs, dataset) for dataset in inputs.datasets]
+    shares = ", ".join(f"{row['documents'] / row['queries']:.0f} documents on {row['dataset']}" for row in rows)
+    empty = ", ".join(f"{row['empty']:,} of {row['queries']:,} queries on {row['dataset']}" for row in rows)
+    return PageSection(
+        "collections",
+        "Table 1: the collections",
+        [
+            "The paper's Table 1 describes the collections. Its numbers were not available here, so the table below "
+            "has the sizes that the makers of LETOR give. The size of a corpus and the size of the files that are "
+            "trained on differ: a corpus is searched for each query, and only the documents that were judged for a "
+            f"query are in the files of LETOR. On average, these are {shares} per query. A document that was judged "
+            "for two queries counts twice.",
+            f"{empty} have no relevant document. They are evaluated, and the training of ARSM leaves them out.",
+        ],
+        [
+            Table(
+                "collections",
+                "The corpora, and the files that are trained on",
+                [
+                    Column("dataset", "data set"),
+                    Column("corpus"),
+                    Column("corpus_documents", "documents of the corpus"),
+                    Column("corpus_queries", "its queries"),
+                    Column("queries", "queries, counted", ",d"),
+                    Column("documents", "judged documents, counted", ",d"),
+                    Column("features", "features", "d"),
+                    Column("grades", "documents by grade"),
+                    Column("empty", "queries without a relevant document", ",d"),
+                ],
+                rows,
+                "The sizes of the corpora are those that the makers of LETOR give. All other numbers are counted in "
+                "the stored collections, which include the training, validation and test parts.",
+            )
+        ],
+    )
+
+
+def _row(inputs: Inputs, dataset: str) -> Row:
+    stored = StoredCollection.open(inputs.data / dataset)
+    judged = read_judgements(stored, sorted({part for fold in stored.folds for part in fold["test"]}))
+    corpus, documents, queries = CORPORA.get(dataset, ("", "", ""))
+    counts: Sequence[int] = np.bincount(judged.labels).tolist()
+    return {
+        "dataset": dataset,
+        "corpus": corpus,
+        "corpus_documents": documents,
+        "corpus_queries": queries,
+        "queries": len(judged.qids),
+        "documents": len(judged.labels),
+        "features": stored.features,
+        "grades": " / ".join(f"{count:,}" for count in counts),
+        "empty": int(np.count_nonzero(np.maximum.reduceat(judged.labels, judged.offsets[:-1]) == 0)),
+    }

@@ -11,9 +11,9 @@ from gradrank.bench.tuning.fold_training import FoldTraining
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.models.fusion.comparable_scores import z_score
+from gradrank.training.fit import job_seed
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 
 DIGITS = 6  # decimal places of the z-scores in the file of a job
 

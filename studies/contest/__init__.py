@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from gradrank.base.errors import unknown
-from gradrank.bench.config.tuned_studies import Count, Trials, TunedStudySettings
+from gradrank.bench.config.studies import Count, Trials, TunedStudySettings
 
 TITLE = "A fair contest"
 PUBLICATION = (

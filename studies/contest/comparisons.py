@@ -1,4 +1,4 @@
-"""The comparisons of the contest: three families of hypotheses that were stated before the results.
+"""The comparisons of the contest: three families of hypotheses that were stated before the results, and their answers.
 
 Better than a baseline: for each of three fixed baselines, every other method is compared with the baseline. The p
 values are corrected by Holm for the methods of one baseline.
@@ -18,6 +18,8 @@ configuration. The variance over a few tuners is poorly estimated: with two tune
 have nearly equal values by chance. The variance of one tuner's mean is therefore also pooled over the methods with
 several tuners. If a method's own variance is below the pooled one, the pooled one is used. A method with one tuner has
 its own variance, which is that of its seeds.
+
+The agreement of two collections on the order of methods is Kendall's tau with a bootstrap interval over queries.
 """
 
 import math
@@ -25,10 +27,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from gradrank.comparison.significance.decision import decide
-from gradrank.comparison.significance.power import detectable_difference
+import numpy as np
+
+from gradrank.base.text_tables import number
+from gradrank.bench.report.tables.table import Row
+from gradrank.comparison.significance import decide, detectable_difference
 from gradrank.comparison.statistics import LEVEL, effect_size, holm
-from gradrank.comparison.variance import Runs, Term, freedom, half_width, query_term, standard_error
+from gradrank.comparison.variance import (
+    CONFIDENCE,
+    Runs,
+    Term,
+    fold_queries,
+    freedom,
+    half_width,
+    query_term,
+    standard_error,
+)
 
 BASELINES = ("ranksvm", "regression", "single_feature")
 MARGINS = (0.005, 0.01)
@@ -193,3 +207,129 @@ def _corrected(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         within = [margin for margin in MARGINS if row[f"equivalent_{margin}"] < LEVEL]
         row["equal_within"] = min(within) if within else None
     return sorted(rows, key=lambda row: -row["difference"])
+
+
+DRAWS, SEED = 2000, 0
+
+
+class Agreement(NamedTuple):
+    """Kendall's tau, from -1 (opposite orders) to 1 (equal orders), with its 95% interval from `low` to `high`."""
+
+    tau: float
+    low: float
+    high: float
+
+
+def agreement(first: np.ndarray, first_folds: np.ndarray, second: np.ndarray, second_folds: np.ndarray) -> Agreement:
+    """Return the agreement of two collections on the order of m methods.
+
+    first: (q1, m) values of the methods on the queries of the first collection. first_folds: (q1,) folds of these
+    queries. second, second_folds: the same for the second collection, with the methods in the same order. The interval
+    is a percentile bootstrap interval (Efron 1979). Each draw resamples the queries within every fold of both
+    collections.
+    """
+    rng = np.random.default_rng(SEED)
+    means = [_means(first, first_folds), _means(second, second_folds)]
+    drawn_means = [_drawn_means(first, first_folds, rng), _drawn_means(second, second_folds, rng)]
+    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    low, high = np.nanquantile(kendall_tau(*drawn_means), ends)
+    return Agreement(float(kendall_tau(*means)), float(low), float(high))
+
+
+def kendall_tau(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return Kendall's tau-b (Kendall 1945) along the last axis.
+
+    first, second: (..., m) values. The result has the shape (...). It is nan if all m values of one array are equal.
+    """
+    upper = np.triu_indices(first.shape[-1], 1)
+    first_signs, second_signs = (np.sign(values[..., upper[0]] - values[..., upper[1]]) for values in (first, second))
+    scale = np.sqrt((first_signs * first_signs).sum(axis=-1) * (second_signs * second_signs).sum(axis=-1))
+    concordance = (first_signs * second_signs).sum(axis=-1)
+    return np.divide(concordance, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+
+
+def _means(values: np.ndarray, folds: np.ndarray) -> np.ndarray:
+    """Return the (m,) means over folds of (q, m) values."""
+    return np.mean([values[rows].mean(axis=0) for rows in fold_queries(folds)], axis=0)
+
+
+def _drawn_means(values: np.ndarray, folds: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the (DRAWS, m) means over folds. Each draw resamples the queries of every fold with replacement."""
+    fold_means = []
+    for rows in fold_queries(folds):
+        counts = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=DRAWS)
+        fold_means.append(np.einsum("dq,qm->dm", counts / len(rows), values[rows]))
+    return np.mean(fold_means, axis=0)
+
+
+MARGINS_IN_WORDS = " and ".join(f"{margin:g}" for margin in MARGINS)
+
+
+def rule() -> str:
+    """Return the sentences that state the questions and the tests."""
+    return (
+        "Questions stated before the results: which methods are better than RankSVM, than linear regression, and than "
+        f"the best single feature? Which methods are not worse than the best by {MARGINS_IN_WORDS}? A method is called "
+        f"better or worse if p < {LEVEL:g} after Holm's correction for the methods of the question and the 95% "
+        "interval of the difference excludes 0. The p values are those of Student's test, whose standard errors cover "
+        "queries, seeds and tuning. Few tuners estimate the variance of tuning poorly, so it is also pooled over the "
+        "methods. The pooled variance is used for a method whose own estimate is smaller."
+    )
+
+
+def against(baseline: str, rows: Sequence[Row]) -> str:
+    """Return the answer to the question which methods are better than a baseline. rows: as in `Estimates.against`."""
+    groups: dict[str, list[str]] = {}
+    for row in rows:
+        groups.setdefault(row["verdict"], []).append(f"`{row['method']}`")
+    equal = {
+        margin: [
+            f"`{row['method']}`" for row in rows if row["equal_within"] == margin and row["verdict"] == NO_EVIDENCE
+        ]
+        for margin in MARGINS
+    }
+    better = join_names(groups.get("better", [])) or "no method"
+    sentences = [f"Better than `{baseline}`: {better}."]
+    if worse := groups.get("worse"):
+        sentences.append(f"Worse: {join_names(worse)}.")
+    if unknown := groups.get(NO_EVIDENCE):
+        sentences.append(f"No evidence of a difference: {join_names(unknown)}.")
+        shown = [f"within {margin:g}: {join_names(names)}" for margin, names in equal.items() if names]
+        sentences.append(f"Of these, shown to be equal {'; '.join(shown)}." if shown else "None is shown to be equal.")
+    least, most = (f(row["detectable"] for row in rows) for f in (min, max))
+    sentences.append(
+        f"Detectable with a probability of 80%: {number(least)} to {number(most)}, depending on the method."
+    )
+    return " ".join(sentences)
+
+
+NO_EVIDENCE = "no evidence"
+
+
+def not_worse(rows: Sequence[Row]) -> str:
+    """Return the answer to the question which methods are not worse than the best. rows: of `Estimates.not_worse`."""
+    parts = []
+    for margin in MARGINS:
+        names = [f"`{row['method']}`" for row in rows if row[f"corrected_{margin}"] < LEVEL]
+        parts.append(f"by {margin:g}: {join_names(names) or 'no method'}")
+    return f"Shown to be not worse than any other method {'; '.join(parts)}. The others may or may not be worse."
+
+
+def over_methods(what: str, rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    """Return a sentence with the mean, minimum and maximum of a difference, taken over the methods.
+
+    The result is empty if no method has the difference.
+    """
+    gaps = {row["method"]: row[key] for row in rows if row.get(key) is not None}
+    if not gaps:
+        return ""
+    least, most = min(gaps, key=gaps.__getitem__), max(gaps, key=gaps.__getitem__)
+    return (
+        f"{what}: {number(float(np.mean(list(gaps.values()))), '+.4f')} on average over the methods, from "
+        f"{number(gaps[least], '+.4f')} ({least}) to {number(gaps[most], '+.4f')} ({most})."
+    )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return the names in words: `a`, `a and b`, or `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

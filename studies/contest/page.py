@@ -6,18 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
 from gradrank.bench.tuning.folders import Contest
-from studies.contest import answers, tables
-from studies.contest.agreement import agreement
-from studies.contest.budget import crossings, curves
-from studies.contest.comparisons import BASELINES, Estimates
-from studies.contest.results import ContestEntry, budgets_in_words, read_divisions, read_entries
-from studies.contest.tables import MEASURE
-from studies.contest.timeline import timeline
+from studies.contest import comparisons, tables
+from studies.contest.comparisons import BASELINES, Estimates, agreement
+from studies.contest.results import ContestEntry, budgets_in_words, crossings, curves, read_divisions, read_entries
+from studies.contest.tables import MEASURE, timeline
 
 
 def build(inputs: Inputs) -> list[PageSection]:
@@ -65,14 +62,14 @@ def _results(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> P
 
 def _questions(dataset: str, estimates: Estimates) -> list[PageSection]:
     """Return the section on the questions that were stated before the results."""
-    content, paragraphs = [], [answers.rule()]
+    content, paragraphs = [], [comparisons.rule()]
     for baseline in BASELINES:
         if baseline in estimates.methods and len(estimates.methods) > 1:
             rows = estimates.against(baseline)
-            paragraphs.append(answers.against(baseline, rows))
+            paragraphs.append(comparisons.against(baseline, rows))
             content.append(tables.against(dataset, baseline, rows))
     rows = estimates.not_worse()
-    paragraphs.append(answers.not_worse(rows))
+    paragraphs.append(comparisons.not_worse(rows))
     content.append(tables.not_worse(dataset, rows))
     return [PageSection(f"questions_{dataset}", f"{dataset}: the questions", paragraphs, content)]
 
@@ -80,7 +77,7 @@ def _questions(dataset: str, estimates: Estimates) -> list[PageSection]:
 def _pairs(dataset: str, estimates: Estimates) -> PageSection:
     """Return the appendix with the comparisons of all pairs."""
     rows = estimates.pairs()
-    separated = sum(row["verdict"] != answers.NO_EVIDENCE for row in rows)
+    separated = sum(row["verdict"] != comparisons.NO_EVIDENCE for row in rows)
     text = (
         f"{separated} of {len(rows)} pairs are separated after Holm's correction for all pairs. This correction is far "
         "larger than those of the questions. The table is for readers with a question about a single pair."
@@ -130,12 +127,12 @@ def _shares_in_words(what: str, rows: Sequence[Row]) -> str:
 def _whole(dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
     """Return the section on the training on all labelled data."""
     table = tables.whole(dataset, entries)
-    paragraphs = [answers.over_methods("Trained on the validation part, too", table.rows, "gain")]
+    paragraphs = [comparisons.over_methods("Trained on the validation part, too", table.rows, "gain")]
     content, trained = [table], {entry.method: runs for entry in entries if (runs := entry.whole())}
     for entry in entries:
         if entry.combines_scores and trained:
             rows = Estimates({entry.method: entry.runs()} | trained).against(entry.method)
-            paragraphs.append(f"Methods trained on both parts. {answers.against(entry.method, rows)}")
+            paragraphs.append(f"Methods trained on both parts. {comparisons.against(entry.method, rows)}")
             content.append(tables.against_whole(dataset, entry.method, rows))
     return PageSection(f"whole_{dataset}", f"{dataset}: equal information", list(filter(None, paragraphs)), content)
 
@@ -150,9 +147,11 @@ def _choosing(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> 
     table = tables.choosing(dataset, entries)
     seconds = f"{inputs.settings['seconds']:g} processor seconds"
     paragraphs = [
-        answers.over_methods("Tuned, compared with the default", table.rows, "gain"),
-        answers.over_methods(f"With {seconds} per fold, compared with all trials", table.rows, "loss"),
-        answers.over_methods("One configuration for all folds, compared with a choice per fold", table.rows, "leak"),
+        comparisons.over_methods("Tuned, compared with the default", table.rows, "gain"),
+        comparisons.over_methods(f"With {seconds} per fold, compared with all trials", table.rows, "loss"),
+        comparisons.over_methods(
+            "One configuration for all folds, compared with a choice per fold", table.rows, "leak"
+        ),
     ]
     failed = tables.failed(dataset, entries)
     content = [table, tables.chosen(dataset, entries), *([failed] if failed.rows else [])]
@@ -197,7 +196,7 @@ def _agreement(entries_by_dataset: dict[str, list[ContestEntry]], frozen: Sequen
         for row in rows
     ]
     if frozen:
-        paragraphs.append(f"Evaluated once, with frozen configurations: {answers.join_names(list(frozen))}.")
+        paragraphs.append(f"Evaluated once, with frozen configurations: {comparisons.join_names(list(frozen))}.")
     note = "1: the same order. The interval is over both collections' queries."
     table = Table("agreement", "Do collections order the methods alike?", columns, rows, note)
     return PageSection("agreement", "Does the order hold?", paragraphs, [table])

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StringConstraints, computed_field, field_validator, model_validator
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.config.tuned_studies import TunedStudySettings
+from gradrank.bench.config.studies import TunedStudySettings
 from gradrank.bench.tuning.variants import variant_class
 
 TITLE = "Losses and scorers: a factorial study"
@@ -45,7 +45,7 @@ class Settings(TunedStudySettings):
 
     @model_validator(mode="after")
     def _are_defined(self) -> Self:
-        from gradrank.training.lookup import check_loss
+        from gradrank.training.registry import check_loss
 
         for loss in self.losses:
             check_loss(loss)

@@ -1,24 +1,170 @@
-"""The page of the factorial study: claims, effects, heat maps, pooled results, and the price of each combination."""
+"""The page of the factorial study: claims, effects, heat maps, pooled results, and the price of each combination.
 
+The price is the processor time of the combinations on the Pareto front, and what a budget of seconds buys. The seconds
+are those of the trials: processor time of a training on one fold and of the scores of its validation part.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from markupsafe import Markup
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
+from gradrank.bench.report.plots import svg
+from gradrank.bench.report.plots.chart import FRAME, KEY_LINE, WIDTH
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
+from gradrank.bench.tuning.choices import JUDGED
 from studies.contest.results import ContestEntry, read_entries
 from studies.factorial import cell, tables
-from studies.factorial.claims import RULES, claims
-from studies.factorial.compute import budget_rows, front, seconds_per_training
-from studies.factorial.contrasts import QUESTIONS
-from studies.factorial.effects import Cells
-from studies.factorial.front_plot import front_plot
-from studies.factorial.heat_map import heat_map
-from studies.factorial.scopes import BEYOND, MEAN, Analysis, analyse
-from studies.factorial.tables import MEASURE
+from studies.factorial.effects import BEYOND, MEAN, QUESTIONS, Analysis, Cells, analyse
+from studies.factorial.tables import MEASURE, RULES, claims
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+Name = TypeVar("Name", str, tuple[str, str])
+
+BUDGETS = (1.0, 10.0, 100.0)  # seconds per tuner and fold
+
+
+def seconds_per_training(trials: "Sequence[pl.DataFrame]") -> float:
+    """Return the mean processor time of a training on one fold. trials: one table per tuner."""
+    return float(np.mean(np.concatenate([table["seconds"].to_numpy() for table in trials])))
+
+
+def front(values: Mapping[Name, tuple[float, float]]) -> list[Name]:
+    """Return the names on the Pareto front, fastest first.
+
+    values: for each name, its value and its seconds. A name is on the front if no other name is at least as fast, has
+    at least the same value, and is better in one of the two. Values and seconds are compared to nine decimals, so that
+    the last bits of a mean decide nothing.
+    """
+    rounded = {name: (round(value, 9), round(seconds, 9)) for name, (value, seconds) in values.items()}
+    found: list[Name] = []
+    for name in sorted(rounded, key=lambda name: (rounded[name][1], -rounded[name][0], name)):
+        last = rounded[found[-1]] if found else None
+        if last is None or rounded[name][0] > last[0] or rounded[name] == last:
+            found.append(name)
+    return found
+
+
+def best_within(trials: "Sequence[pl.DataFrame]", seconds: float) -> float | None:
+    """Return the mean over folds and tuners of the best validation NDCG@10 within `seconds` of processor time.
+
+    A tuner tries its configurations one after the other on each fold, and the trials that end within the time count.
+    Returns None if every trial of a fold takes longer or fails.
+    """
+    best = []
+    for table in trials:
+        for rows in table.sort("fold", "trial").partition_by("fold", maintain_order=True):
+            ended = rows.filter(rows["seconds"].cum_sum() <= seconds).drop_nulls(JUDGED)
+            best.append(ended[JUDGED].max())
+    return None if None in best else float(np.mean(np.array(best, dtype=np.float64)))
+
+
+def budget_rows(trials: "Mapping[tuple[str, str], Sequence[pl.DataFrame]]") -> list[dict[str, Any]]:
+    """Return one row per budget and scorer: the loss with the highest validation NDCG@10, and this value.
+
+    trials: the tables of the tuners by scorer and loss. If every loss needs more time, the row has None
+    as loss and value.
+    """
+    rows = []
+    for seconds in BUDGETS:
+        for scorer in dict.fromkeys(scorer for scorer, _ in trials):
+            values = {loss: best_within(own, seconds) for (name, loss), own in trials.items() if name == scorer}
+            finished = {loss: value for loss, value in values.items() if value is not None}
+            best = max(finished, key=finished.__getitem__, default=None)
+            row = {"seconds": seconds, "scorer": scorer, "finished": len(finished), "loss": best}
+            rows.append(row | {"validation": None if best is None else finished[best]})
+    return rows
+
+
+def front_plot(
+    values: Mapping[tuple[str, str], tuple[float, float]], on_front: Sequence[tuple[str, str]], y_title: str, alt: str
+) -> Markup:
+    """Return a drawing with one dot per combination of a scorer and a loss, on a logarithmic axis of seconds.
+
+    A line connects the combinations on the front. They are numbered, and named below the plot. values: value and
+    positive seconds of each combination. on_front: those on the front, fastest first. alt: description as text.
+    """
+    across = svg.padded([math.log10(seconds) for _, seconds in values.values()], FRAME.left, FRAME.right)
+    up = svg.padded([value for value, _ in values.values()], FRAME.bottom, FRAME.top)
+    places = {name: (across(math.log10(seconds)), up(value)) for name, (value, seconds) in values.items()}
+    parts = FRAME.y_axis(up, up.ticks(6), y_title)
+    parts += FRAME.x_axis(across, _ticks(across), "processor seconds per training")
+    parts += [
+        svg.element("circle", cx=x, cy=y, r=2.6, class_="other")
+        for name, (x, y) in places.items()
+        if name not in on_front
+    ]
+    front = [places[name] for name in on_front]
+    parts.append(svg.line([x for x, _ in front], [y for _, y in front], "series s1"))
+    key = FRAME.bottom + 48
+    for place, (name, (x, y)) in enumerate(zip(on_front, front, strict=True), start=1):
+        parts.append(svg.element("circle", cx=x, cy=y, r=3.2, class_="s1"))
+        parts.append(svg.element("text", place, x=x - 5, y=y - 5, class_="tick value end"))
+        text = f"{place}  {name[0]} with {name[1]}: {number(values[name][0])}, {number(values[name][1], '.2f')} s"
+        parts.append(svg.element("text", text, x=FRAME.left, y=key + (place - 1) * KEY_LINE, class_="tick"))
+    return svg.drawing(parts, WIDTH, key + len(front) * KEY_LINE, alt, "chart")
+
+
+def _ticks(across: svg.Scale) -> list[tuple[float, str]]:
+    """Return ticks at 1, 2 and 5 times the powers of ten in a scale of decimal logarithms."""
+    powers = range(math.floor(across.low), math.ceil(across.high) + 1)
+    seconds = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+    return [(math.log10(x), f"{x:g}") for x in seconds if across.low <= math.log10(x) <= across.high]
+
+
+LEFT, TOP, BOTTOM = 110, 24, 8  # width of the names, height of the headings, margin below the cells
+CELL_WIDTH, CELL_HEIGHT = 74, 26  # size of a cell
+
+
+def heat_map(scorers: Sequence[str], losses: Sequence[str], means: np.ndarray, alt: str) -> Markup:
+    """Return a drawing with one row per scorer and one column per loss, with the means of both at the margins.
+
+    means: (R, C). A higher mean has a darker cell. alt: description as text.
+    """
+    low, high = float(means.min()), float(means.max())
+    rows = [*scorers, "mean"]
+    columns = [*losses, "mean"]
+    table = np.block(
+        [[means, means.mean(axis=1, keepdims=True)], [means.mean(axis=0, keepdims=True), means.mean()[None, None]]]
+    )
+    parts = [
+        svg.element("text", name, x=LEFT + (j + 0.5) * CELL_WIDTH, y=TOP - 8, class_="tick middle")
+        for j, name in enumerate(columns)
+    ]
+    for i, name in enumerate(rows):
+        middle = TOP + (i + 0.5) * CELL_HEIGHT
+        parts.append(svg.element("text", name, x=LEFT - 6, y=middle + 4, class_="tick end"))
+        for j in range(len(columns)):
+            share = 0.0 if high == low else (float(table[i, j]) - low) / (high - low)
+            parts.append(_cell(j, i, share, float(table[i, j])))
+    return svg.drawing(parts, LEFT + len(columns) * CELL_WIDTH, TOP + len(rows) * CELL_HEIGHT + BOTTOM, alt, "chart")
+
+
+def _cell(column: int, row: int, share: float, value: float) -> Markup:
+    x, y = LEFT + column * CELL_WIDTH, TOP + row * CELL_HEIGHT
+    shape = svg.element(
+        "rect",
+        x=x + 1,
+        y=y + 1,
+        width=CELL_WIDTH - 2,
+        height=CELL_HEIGHT - 2,
+        class_="part s1",
+        fill_opacity=f"{0.05 + 0.55 * share:.2f}",
+    )
+    text = svg.element(
+        "text", number(value), x=x + CELL_WIDTH / 2, y=y + CELL_HEIGHT / 2 + 4, class_="tick value middle"
+    )
+    return Markup("").join([shape, text])
+
 
 POOLED = (
     "The variance between collections is estimated by the method of DerSimonian and Laird, and the interval of the "

@@ -9,8 +9,8 @@ import numpy as np
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.metrics import compute
+from gradrank.training.fit import job_seed
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 from gradrank.training.solvers.boosting import BoostedTrees
 
 METRIC = "ndcg@10"

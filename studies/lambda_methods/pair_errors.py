@@ -1,12 +1,16 @@
-"""Rankings with fewer pair errors and a worse NDCG: the example of Burges 2010, and examples on real data."""
+"""Rankings with fewer pair errors and a worse NDCG: the example of Burges 2010, and examples on real data.
+
+The accuracy on pairs and NDCG@10 of RankNet, LambdaRank and LambdaMART are compared, too.
+"""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.tables import NOTE, PAIR_COLUMNS, describe_significant, mean_columns, pair_tests
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute, metric_label
@@ -209,3 +213,33 @@ def _verdict(dataset: str, rows: Sequence[Row]) -> str:
 
 def _holds(holds: bool) -> str:
     return "holds" if holds else "does not hold"
+
+
+METRICS = ("pairwise_accuracy", "ndcg@10")
+METHODS = ("lambdamart", "lambdarank", "ranknet_two_layer")  # the newest first
+
+
+def accuracy(inputs: Inputs) -> PageSection:
+    """Return the section on the accuracy on pairs."""
+    measured = {
+        (dataset, model): inputs.measure(dataset, model, METRICS, CONVENTION)
+        for dataset in inputs.datasets
+        for model in METHODS
+    }
+    rows = [{"dataset": dataset, "method": model, "values": values} for (dataset, model), values in measured.items()]
+    tests = pair_tests(measured, combinations(METHODS, 2), METRICS)
+    heads = [Column("dataset", "data set"), Column("method")]
+    return PageSection(
+        "accuracy",
+        "Accuracy on pairs",
+        [
+            "The accuracy of a method is the share of the pairs of documents of one query with different grades that "
+            "are in the right order. RankNet's cost is a smooth form of the errors on pairs, while LambdaRank and "
+            "LambdaMART weigh a pair by the change of NDCG.",
+            f"Query by query, {describe_significant(tests, 'dataset', 'pair')}",
+        ],
+        [
+            Table("accuracy", "Means over folds", [*heads, *mean_columns(METRICS)], rows),
+            Table("accuracy_tests", "Every two methods", PAIR_COLUMNS, tests, NOTE),
+        ],
+    )

@@ -21,10 +21,9 @@ from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute
-from gradrank.training.fit import fit
+from gradrank.training.fit import fit, job_seed
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 
 METRIC = "ndcg@10"
 UNIT = 10_000  # the file of a job has values in ten-thousandths, so that it is small

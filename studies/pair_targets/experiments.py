@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from gradrank.data.pairs import Pairs
-from gradrank.training.losses.ranknet import ranknet
-from gradrank.training.seeds import job_seed
+from gradrank.training.fit import job_seed
+from gradrank.training.losses.pairwise import ranknet
 from gradrank.training.solvers.linear import l2_path
 from studies.ranknet2005.posteriors import combine, posteriors
 

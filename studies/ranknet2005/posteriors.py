@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from gradrank.base.errors import GradrankError
-from gradrank.training.losses.ranknet import pair_cost
+from gradrank.training.losses.pairwise import pair_cost
 
 
 def combine(p_ij: np.ndarray | float, p_jk: np.ndarray | float) -> np.ndarray:

@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradrank.bench.folds.costs import Cost
-from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.folds.seeds import timings
+from gradrank.bench.folds.per_query import QueryValues, timings
 from gradrank.bench.report.tables.table import Column, Row, Table
-from gradrank.bench.studies.comparison import difference_columns, difference_row
 from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.tables import difference_columns, difference_row
 from gradrank.data.pairs import pair_counts
 from gradrank.data.stored import StoredCollection
+from studies.ranknet2005.experiments import CONVENTION, METRIC, Training, over_seeds
 from studies.ranknet2005.published import PRIVATE, published, value
-from studies.ranknet2005.trainings import CONVENTION, METRIC, Training, over_seeds
 
 PARTS = {"train": "training", "vali": "validation", "test": "test"}
 # The keys are our variants. The values are the names of the method in Tables 4 and 6 of the paper. The order is that of

@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.literature.verdict import NOT_REPRODUCED, QUERIES, Band, Judged, judge
-from gradrank.bench.report.tables.table import Column, Row, Table
-from gradrank.bench.report.tables.verdicts import count_verdicts
-from gradrank.bench.studies.comparison import verdict_columns, verdict_row
-from gradrank.bench.studies.paired_tests import COLUMNS, NOTE, Question, paired_tests
+from gradrank.bench.literature import NOT_REPRODUCED, QUERIES, Band, Judged, judge
+from gradrank.bench.report.tables.table import Column, Row, Table, count_verdicts
 from gradrank.bench.studies.study import Inputs, PageSection
+from gradrank.bench.studies.tables import COLUMNS, NOTE, Question, paired_tests, verdict_columns, verdict_row
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.measures.metrics import metric_label
 

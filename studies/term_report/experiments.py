@@ -10,11 +10,9 @@ from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.metrics import compute
-from gradrank.models.ranksvm import RankSVMParams
-from gradrank.models.ranksvm_ndcg import RankSVMNDCGParams
+from gradrank.models.ranksvm import RankSVMNDCGParams, RankSVMParams
 from gradrank.training.selection import Criterion
-from gradrank.training.solvers.ranksvm.objective import group_by_grade
-from gradrank.training.solvers.ranksvm.smoothed_hinge import solve_smoothed_hinge
+from gradrank.training.solvers.ranksvm import group_by_grade, solve_smoothed_hinge
 
 PENALTIES = ("l2", "l1")
 PARAMS = {"pair": RankSVMParams(), "ndcg": RankSVMNDCGParams()}  # the grid of C and the criterion by weighting

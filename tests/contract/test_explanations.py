@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gradrank.explanations.exchanged_scores import Pair
 from gradrank.explanations.pairs import explain_pair
-from gradrank.explanations.sampled_shapley import sampled_shapley
+from gradrank.explanations.shapley import Pair, sampled_shapley
 from gradrank.training.contract.test_models import every_model, fitted, random_part
 from gradrank.training.trained_fold import TrainedFold
 

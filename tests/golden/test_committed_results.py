@@ -7,7 +7,7 @@ import pytest
 from gradrank.base.files import read_json, sha256
 from gradrank.base.stamps import read_stamp
 from gradrank.bench.config.params import load
-from gradrank.bench.literature.published import lookup
+from gradrank.bench.literature import lookup
 from gradrank.bench.results import Results
 
 ROOT = Path(__file__).parents[2]

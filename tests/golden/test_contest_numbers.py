@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.base.files import read_json
 from gradrank.bench.config.params import load
-from gradrank.bench.literature.published import lookup
+from gradrank.bench.literature import lookup
 from gradrank.bench.tuning.choices import by_validation
 from gradrank.bench.tuning.folders import Contest
 

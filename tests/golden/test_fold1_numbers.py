@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gradrank.bench.config.params import load
-from gradrank.bench.literature.published import by_fold
+from gradrank.bench.literature import by_fold
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.metrics import compute
+from gradrank.training.fit import job_seed
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
-from studies.ranknet2005.trainings import CONVENTION, METRIC
+from studies.ranknet2005.experiments import CONVENTION, METRIC
 
 # The published method, and how near ours must be: fold by fold two programs of one method differ by about .004.
 METHODS = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradrank.comparison.rankings.letor_report import LETOR_TABLES, letor_report
+from gradrank.comparison.rankings.evaluation import LETOR_TABLES, letor_report
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute
 from gradrank.measures.score_files import read_scores

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.bench.literature.published import lookup
+from gradrank.bench.literature import lookup
 from gradrank.bench.report.readme import (
     PICTURE,
     contest_best,

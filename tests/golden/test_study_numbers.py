@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.base.files import read_json
 from gradrank.bench.config.params import load
-from gradrank.bench.literature.verdict import CONSISTENT, NOT_REPRODUCED
+from gradrank.bench.literature import CONSISTENT, NOT_REPRODUCED
 from studies.ranknet2005.order import AS_PUBLISHED, NOT_SEPARATED, REVERSED
 
 ROOT = Path(__file__).parents[2]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.base.compiled_cache import PACKAGE
+from gradrank.base.processor import PACKAGE
 
 # _ideal calls gradrank.data.order.descending, which is in another file.
 READ = """
 import os
-from gradrank.base.compiled_cache import use_cache_folder
+from gradrank.base.processor import use_cache_folder
 use_cache_folder()
 import numpy as np
 from gradrank.training.ndcg_gains import ideal_shares
@@ -61,12 +61,12 @@ def test_after_an_edit_of_a_callee_in_another_file_its_callers_are_compiled_agai
 TOGETHER = """
 import os, shutil, sys
 from pathlib import Path
-from gradrank.base.compiled_cache import use_cache_folder
+from gradrank.base.processor import use_cache_folder
 folder = use_cache_folder()
 import numba
 import numpy as np
-from gradrank.measures.query_loops import running_sum
-from gradrank.measures.tied_loops import group_means
+from gradrank.measures.ranking import running_sum
+from gradrank.measures.ranking import group_means
 numba.njit(lambda x: x + 1.0)(2.0)  # loads the compiler before the processes are forked
 ends = np.array([0, 2, 4])
 

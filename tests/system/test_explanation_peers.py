@@ -4,8 +4,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from gradrank.explanations.tree_shapley import tree_shapley
-from gradrank.training.solvers.tree_forms import lightgbm_forms
+from gradrank.explanations.shapley import tree_shapley
+from gradrank.training.solvers.boosting import lightgbm_forms
 
 shap = pytest.importorskip("shap")
 

@@ -10,8 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from studies.factorial.contrasts import contrasts, matrix
-from studies.factorial.effects import Cells, estimate
+from studies.factorial.effects import Cells, contrasts, estimate, matrix
 
 pytest.importorskip("statsmodels", reason="statsmodels is not installed")
 SCORERS, LOSSES, TUNERS, QUERIES = ["linear", "net"], ["ranknet", "softmax", "lambdarank"], 6, 40

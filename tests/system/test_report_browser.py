@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from gradrank.bench.report.document import report as render
-from gradrank.bench.report.plots.two_methods import difference_plot
+from gradrank.bench.report.plots.paired_tests import difference_plot
 from gradrank.bench.report.tables.summary import summary
 from made_results import METRICS, make_results, write_values
 

@@ -20,7 +20,7 @@ from chromium import PROGRAM, Chromium
 
 from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
-from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.significance import decide_row
 from gradrank.comparison.statistics import compare_all
 
 WIDTHS = (390, 768, 1400)

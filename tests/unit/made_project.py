@@ -11,10 +11,7 @@ from gradrank.bench.config.params import RunSettings, load
 from gradrank.bench.config.studies import PATTERNS, settings_path
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
-from gradrank.bench.provenance.code import training_code
-from gradrank.bench.provenance.collect import collect
-from gradrank.bench.provenance.records import write_record
-from gradrank.bench.provenance.settings import dataset_settings, study_settings
+from gradrank.bench.provenance.records import collect, dataset_settings, study_settings, training_code, write_record
 from gradrank.bench.provenance.study_records import study_code, write_study_record
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results, write_job

@@ -10,11 +10,9 @@ import yaml
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import RunSettings, check
 from gradrank.bench.folds.evaluate import evaluate_folds
-from gradrank.bench.folds.import_scores import import_scores
 from gradrank.bench.folds.job import train
-from gradrank.bench.provenance.code import training_code
-from gradrank.bench.provenance.records import write_record
-from gradrank.bench.provenance.settings import dataset_settings
+from gradrank.bench.folds.score_exchange import import_scores
+from gradrank.bench.provenance.records import dataset_settings, training_code, write_record
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results
 from gradrank.data.pair_files import write_pairs

@@ -141,7 +141,7 @@ def random_input_steps(rng):
 
 
 def random_kernel(rng, name):
-    from gradrank.models.ranknet_kernel.nystroem import Kernel
+    from gradrank.models.ranknet_kernel import Kernel
 
     landmarks = rng.normal(size=(9, WIDTH)).astype(np.float32)
     return KernelForm(

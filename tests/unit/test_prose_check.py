@@ -202,7 +202,7 @@ def test_comments_of_configuration_are_read(tmp_path):
 def test_a_metaphor_in_the_name_of_a_module_is_found():
     assert metaphors(Path("src/gradrank/bench/provenance/mending.py")) == {"mending"}
     assert metaphors(Path("studies/kit/names.py")) == {"kit"}
-    assert metaphors(Path("src/gradrank/bench/provenance/repair.py")) == set()
+    assert metaphors(Path("src/gradrank/bench/provenance/audit.py")) == set()
 
 
 def test_the_command_exits_with_1_and_names_file_line_and_rule(tmp_path, capsys):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gradrank import __version__
-from gradrank.training.literature.references import references
+from gradrank.training.literature import references
 from release_notes import ENTRY, package_version, release_notes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,12 +30,24 @@ DATA_SET = {
 STUDY = re.search(r"<<'END'\n(.*?)END\n", (ROOT / "docs/datasets.md").read_text(encoding="utf-8"), re.DOTALL)[1]
 
 
+LOSS = '''"""A loss that was added."""
+
+from gradrank.training.loss import loss
+from gradrank.training.losses.listwise import softmax
+
+
+@loss
+def added_loss(scores, labels, offsets):
+    """Return the cost and the gradient of softmax."""
+    return softmax(scores, labels, offsets)
+'''
+
+
 def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(rerun, tmp_path):
     source = rerun.root / "src/gradrank"
     shipped = (source / "models/single_feature.py").read_text()
     (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
-    shipped = (source / "training/losses/softmax.py").read_text()
-    (source / "training/losses/added_loss.py").write_text(shipped.replace("def softmax", "def added_loss"))
+    (source / "training/losses/added_loss.py").write_text(LOSS)
     shipped = (source / "training/scorers/linear.py").read_text()
     (source / "training/scorers/added_scorer.py").write_text(shipped.replace("def linear", "def added_scorer"))
     with (source / "measures/metrics.py").open("a") as stream:

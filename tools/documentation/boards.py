@@ -12,24 +12,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradrank.base.files import read_json
-from gradrank.base.numbers import is_missing
 from gradrank.base.stamps import read_stamp
+from gradrank.base.text_tables import is_missing
 from gradrank.bench.folds.per_query import QueryValues, compact_conventions, read_compact
-from gradrank.bench.folds.primary import baseline_of, primary_convention
+from gradrank.bench.folds.settings import baseline_of, primary_convention
 from gradrank.bench.provenance.submissions import QUERIES, STAMP
-from gradrank.bench.report.committed_results import committed_values, mean_rows
-from gradrank.bench.report.plots.two_methods import paired_tests
+from gradrank.bench.report.contents import committed_values, mean_rows
+from gradrank.bench.report.plots.paired_tests import paired_tests
 from gradrank.bench.report.readme import JUDGED, contest_best, contest_differences
 from gradrank.bench.report.standings import families
-from gradrank.bench.report.tables.baseline import MARKS, baseline_rows
-from gradrank.bench.report.tables.bold import in_bold
-from gradrank.bench.report.tables.dataset_values import DatasetValues, headline_metric
-from gradrank.bench.report.tables.numbers import descending
-from gradrank.bench.report.tables.table import Row
+from gradrank.bench.report.tables.dataset_values import MARKS, DatasetValues, baseline_rows, headline_metric
+from gradrank.bench.report.tables.table import Row, descending, in_bold
 from gradrank.bench.results import Results
-from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.significance import decide_row
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.training.literature.model_families import OTHERS, year
+from gradrank.training.literature import OTHERS, year
 from gradrank.training.registry import models
 
 SIGNS = {"better": 1, "worse": -1, "no evidence": 0}

@@ -8,10 +8,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from boards import Board
-from gradrank.base.numbers import number
-from gradrank.base.text_tables import Grid, markdown_table
-from gradrank.bench.report.tables.bold import BOLD
-from gradrank.comparison.significance.decision import RULE
+from gradrank.base.text_tables import Grid, markdown_table, number
+from gradrank.bench.report.tables.table import BOLD
+from gradrank.comparison.significance import RULE
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.measures.metrics import metric_label
 

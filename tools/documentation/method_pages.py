@@ -12,7 +12,7 @@ import gradrank
 from boards import Board, Submission
 from gradrank.base.text_tables import Grid, markdown_table
 from gradrank.bench.config.code_digest import PACKAGE
-from gradrank.training.literature.references import named
+from gradrank.training.literature import named
 from gradrank.training.model import Model
 from gradrank.training.registry import models
 from page_links import ROOT

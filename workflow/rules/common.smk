@@ -12,9 +12,9 @@ from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import check, with_studies
 from gradrank.bench.config.studies import settings_path
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.bench.provenance.code import report_code
-from gradrank.bench.workflow_support.contest import ContestPlan, with_frozen_datasets
-from gradrank.bench.workflow_support.missing_values import check_stored_data, complete_for_option
+from gradrank.bench.provenance.records import report_code
+from gradrank.bench.workflow_support.plan import ContestPlan, with_frozen_datasets
+from gradrank.bench.workflow_support.checks import check_stored_data, complete_for_option
 from gradrank.bench.workflow_support.output_folders import check_output_folders
 from gradrank.bench.workflow_support.plan import FOLD, METHOD, Plan
 

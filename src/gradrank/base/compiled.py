@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradrank.base import compiled_cache
+from gradrank.base import processor
 
 
 def compiled(
@@ -88,7 +88,7 @@ class CompiledFunction:
     def entry(self) -> Callable:
         """The compiled function for calls from Python, with one signature. It is cached if the cache folder is set."""
         types = tuple(parameter.numba_type() for parameter in self.parameters or ())
-        return numba().njit(types, cache=compiled_cache.is_set(), **self.options)(self.function)
+        return numba().njit(types, cache=processor.is_set(), **self.options)(self.function)
 
     @cached_property
     def inner(self) -> Callable:

@@ -1,4 +1,6 @@
-"""Tables of texts in four forms: aligned text for a terminal, Markdown, HTML for a notebook, and LaTeX for a paper.
+"""Numbers and tables as text: for a terminal, in Markdown, as HTML for a notebook, and in LaTeX for a paper.
+
+A number has a fixed number of digits, and a missing value is a dash.
 
 In the cells, as in Markdown, a text between two pairs of asterisks is bold.
 """
@@ -7,9 +9,26 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape as html_escape
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gradrank.base.numbers import MINUS, NONE
+NONE, MINUS = "–", "\N{MINUS SIGN}"
+LEAST_P = 1e-4
+
+
+def is_missing(value: Any) -> bool:
+    """Return True for None and nan."""
+    return value is None or value != value
+
+
+def number(value: float | None, form: str = ".4f", minus: str = MINUS) -> str:
+    """Return a number as text, with a typographic minus sign by default. A missing number is a dash."""
+    return NONE if value is None or is_missing(value) else format(value, form).replace("-", minus)
+
+
+def p_value(p: float | None) -> str:
+    """Return a p value as text: `0.0123` or `<0.0001`."""
+    return f"<{LEAST_P:.4f}" if p is not None and p < LEAST_P else number(p)
+
 
 PAGE = 45  # maximum number of lines of a LaTeX table that is not a longtable
 # Widths in points, in the class article at 10pt: the text, a sign, a capital, the space on each side of a column.

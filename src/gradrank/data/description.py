@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gradrank.data.folds.held_out import held_out_sentence
-from gradrank.data.merged_values import EXACT
+from gradrank.data.exact_values import EXACT_IN_FLOAT32
+from gradrank.data.fold_parts import held_out_sentence
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import TextFile
 
@@ -74,7 +74,7 @@ def large_features(ranges: ColumnRanges) -> list[int]:
     """Return the positions of the features with values beyond 2^24, which may merge in float32."""
     peaks = np.fmax(np.abs(ranges.low), np.abs(ranges.high))
     features = ((name, peak) for name, peak in zip(ranges.names, peaks, strict=True) if name[0] == "f")
-    return [int(name[1:]) - 1 for name, peak in features if peak >= EXACT]
+    return [int(name[1:]) - 1 for name, peak in features if peak >= EXACT_IN_FLOAT32]
 
 
 def describe_roles(

@@ -1,11 +1,157 @@
-"""Recognition of files in forms that are not read, from their first bytes. Importing this module is fast."""
+"""Input files before they are read: named pipes, compressed files, forms that are not read, and their size in memory.
 
+Compressed files are .gz, .xz and .zst. Other forms are recognised from the first bytes. A named pipe, or the shell's
+`<(command)`, can be read only once. Importing this module is fast.
+"""
+
+import gzip
 import json
+import lzma
+import os
 import re
+import shutil
+import stat
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
-from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, blocks, is_packed, plain_name
+from gradrank.base.errors import GradrankError, require
+
+
+class PipeCopy(type(Path())):
+    """The copy of what a pipe delivered. Messages show the path of the pipe, and the copy is opened.
+
+    The copy is removed together with this object.
+    """
+
+    pipe: Path | None = None
+    folder: tempfile.TemporaryDirectory | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() if self.pipe is None else str(self.pipe)
+
+    def __fspath__(self) -> str:
+        return super().__str__()
+
+
+def readable_path(path: Path | str) -> Path:
+    """Return a path that can be opened several times: a copy if `path` is a pipe, otherwise `path` as a Path."""
+    if isinstance(path, PipeCopy):
+        return path
+    path = Path(path)
+    try:
+        is_pipe = stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return path
+    if not is_pipe:
+        return path
+    folder = tempfile.TemporaryDirectory(prefix="gradrank-")
+    copy = PipeCopy(folder.name, path.name)
+    with path.open("rb") as pipe, copy.open("wb") as file:
+        shutil.copyfileobj(pipe, file)
+    copy.pipe, copy.folder = path, folder
+    return copy
+
+
+BLOCK_BYTES = 1 << 20
+
+
+def _zstandard(path: Path) -> IO[bytes]:
+    require("pyarrow", extra="arrow", needed_by=path)
+    import pyarrow
+
+    return pyarrow.input_stream(str(path), compression="zstd")
+
+
+_OPENED_BY = {".gz": gzip.open, ".xz": lzma.open, ".zst": _zstandard}
+PACKED = tuple(_OPENED_BY)
+
+
+def is_packed(path: Path) -> bool:
+    """Return True if the suffix of a file is that of a compressed file."""
+    return path.suffix.lower() in _OPENED_BY
+
+
+def is_utf8(path: Path) -> bool:
+    """Return True if the name of a file can be written as UTF-8, which Polars and pyarrow require."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def plain_name(path: Path) -> Path:
+    """Return the path without the suffix for compression: train.txt.gz -> train.txt."""
+    return path.with_suffix("") if is_packed(path) else path
+
+
+def open_decompressed(path: Path) -> IO[bytes]:
+    """Open a file for reading its decompressed bytes."""
+    return _OPENED_BY.get(path.suffix.lower(), Path.open)(path) if is_packed(path) else path.open("rb")
+
+
+def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the decompressed content of a file in blocks of at most `size` bytes.
+
+    Raises GradrankError if a compressed file is damaged.
+    """
+    try:
+        with open_decompressed(path) as stream:
+            while block := stream.read(size):
+                yield block
+    except OSError as error:
+        if not is_packed(path) or error.errno is not None:
+            raise
+        raise _damaged(path, error) from None
+    except (EOFError, lzma.LZMAError, zlib.error, ValueError) as error:
+        raise _damaged(path, error) from None
+
+
+def content_of(path: Path) -> bytes:
+    """Return the decompressed content of a file. Raises GradrankError if a compressed file is damaged."""
+    return b"".join(blocks(path)) if is_packed(path) else path.read_bytes()
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """Yield the decompressed lines of a file, without their newlines."""
+    left = b""
+    for block in blocks(path):
+        *whole, left = (left + block).split(b"\n")
+        yield from whole
+    if left:
+        yield left
+
+
+def _damaged(path: Path, error: Exception) -> GradrankError:
+    """Return the error for a damaged file."""
+    return GradrankError(
+        f"{path}: truncated, damaged or not a {path.suffix} file ({error}). Fix: download or copy it again"
+    )
+
+
+class PlainFile:
+    """A file that can be read at any position: a plain file, or the decompressed copy of a compressed file.
+
+    The copy exists as long as this object. `path` is the user's file, for messages. `file` is the file to open.
+    """
+
+    def __init__(self, path: Path, folder: Path | None = None) -> None:
+        """Open the file `path`. If it is compressed, it is decompressed into `folder`.
+
+        folder: None for the temporary folder of the system.
+        """
+        self.path = self.file = path
+        if is_packed(path):
+            number, name = tempfile.mkstemp(prefix=".gradrank-", suffix=".partial", dir=folder)
+            self.file = Path(name)
+            weakref.finalize(self, self.file.unlink, missing_ok=True)  # the folder may have been removed before
+            with os.fdopen(number, "wb") as copy:
+                copy.writelines(blocks(path))
+
 
 HEAD_BYTES = 1 << 16
 SEPARATED = {".csv": ",", ".tsv": "\t"}
@@ -104,3 +250,46 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+COLUMN_BYTES = 10_000  # overhead per column in data frames and files, in addition to the values
+
+
+def available() -> int:
+    """Return the number of bytes that this process may still allocate.
+
+    This is the free memory, or a smaller number if `ulimit -v` limits the process.
+    """
+    import resource  # Windows does not have it
+
+    page = os.sysconf("SC_PAGE_SIZE")
+    free, limit = _free(page), resource.getrlimit(resource.RLIMIT_AS)[0]
+    status = Path("/proc/self/statm")
+    if limit == resource.RLIM_INFINITY or not status.is_file():
+        return free
+    return min(free, max(0, limit - page * int(status.read_text().split()[0])))
+
+
+def _free(page: int) -> int:
+    """Return the number of bytes that can be allocated without swapping. On systems other than Linux, return all
+    memory.
+
+    page: the size of a memory page in bytes.
+    """
+    meminfo = Path("/proc/meminfo")
+    for line in meminfo.read_text().splitlines() if meminfo.is_file() else ():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return page * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_memory(path: Path | str, rows: int, width: int) -> None:
+    """Raise GradrankError if `rows` dense float32 rows of `width` features do not fit into memory."""
+    needed, free = width * (4 * rows + COLUMN_BYTES), available()
+    if needed > free:
+        raise GradrankError(
+            f"{path}: {rows:,} rows of {width:,} features take {needed / 1e9:,.1f} GB, because models are trained on "
+            f"dense rows. This process may allocate only {free / 1e9:,.1f} GB more. Fix: use a machine with more "
+            "memory or a higher limit (`ulimit -v`), keep only the features that most rows have, or hash the features "
+            "(for example, add up the features whose numbers are equal modulo 4,096)"
+        )

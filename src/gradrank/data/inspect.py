@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
+from gradrank.data.checks import OrderCounts, feature_warnings, order_counts
 from gradrank.data.description import (
     ColumnRanges,
     column_ranges,
@@ -18,14 +19,13 @@ from gradrank.data.description import (
     merge_ranges,
     role_table,
 )
-from gradrank.data.folds.files import FilesRead, read_files
-from gradrank.data.folds.parts import divide
+from gradrank.data.file_forms import readable_path
+from gradrank.data.fold_files import FilesRead, read_files
+from gradrank.data.fold_parts import divide
 from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout
 from gradrank.data.part_files import COLLECTION
-from gradrank.data.pipes import readable_path
 from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
-from gradrank.data.suspicious_features import OrderCounts, feature_warnings, order_counts
 from gradrank.data.tables.roles import Columns
 from gradrank.data.text.letor import chunks
 

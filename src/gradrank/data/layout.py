@@ -11,7 +11,7 @@ A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .
 .zst). The file name without suffixes is one of NAMES, in any letter case. For example, the training file is
 trainingset.txt in LETOR 3.0 and train.txt in LETOR 4.0.
 
-The division of the queries into parts is in data/folds/parts.py. Importing this module is fast, because the workflow
+The division of the queries into parts is in data/fold_parts.py. Importing this module is fast, because the workflow
 imports it at every start.
 """
 
@@ -22,9 +22,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, lines, plain_name
-from gradrank.data.file_forms import check_form
-from gradrank.data.pipes import readable_path
+from gradrank.data.file_forms import PACKED, check_form, lines, plain_name, readable_path
 
 SPLITS = ("train", "vali", "test")
 NAMES = {

@@ -1,4 +1,4 @@
-"""The order of documents by score, for metrics, losses and model selection.
+"""The order of documents by score, for metrics, losses and model selection, and row numbers in several ranges.
 
 Training imports this module. It is separate from the metrics, so that a change of the metrics does not retrain models.
 """
@@ -6,6 +6,23 @@ Training imports this module. It is separate from the metrics, so that a change 
 import numpy as np
 
 from gradrank.base.compiled import compiled
+
+
+def row_ranges(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the concatenated numbers of the ranges starts[i]..stops[i]-1, and the offsets of the ranges.
+
+    starts, stops: (k,) int. The numbers are (n,) int64, and the offsets are (k+1,) int64. The numbers of range i are at
+    offsets[i]:offsets[i+1].
+    """
+    sizes = stops - starts
+    offsets = np.r_[0, np.cumsum(sizes)]
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes), offsets
+
+
+def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row numbers of the documents of `queries`, and the (q+1,) offsets of the queries within these rows."""
+    return row_ranges(offsets[:-1][queries], offsets[1:][queries])
+
 
 RUN = 16  # length of the runs that are sorted by insertion and then merged
 

@@ -2,7 +2,7 @@
 
 The crucial pairs are the pairs of documents with different grades. The better document comes first, and the target is
 1. With ties, documents of equal grade are pairs as well, with target 1/2. A user's file may contain other pairs (see
-data/given_pairs.py): preferences without grades, targets that are shares of judges, or preferences that form a cycle.
+data/pair_files.py): preferences without grades, targets that are shares of judges, or preferences that form a cycle.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +13,8 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
+from gradrank.data.order import row_ranges
 from gradrank.data.part_files import GIVEN, GRADES, HALF, OMIT, PAIRS, PartFolder
-from gradrank.data.row_ranges import row_ranges
 
 COLUMNS = ("better", "worse", "query", "target", "weight")
 

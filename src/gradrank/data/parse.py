@@ -16,7 +16,7 @@ The Parquet files contain the rows in file order, in the columns of `scan_letor`
 These keys are present only if they apply:
 
 - `note`: decisions that the user did not declare, and queries that two parts share;
-- `held_out`: the queries that are held out for validation in folds without a validation file (data/folds/held_out.py);
+- `held_out`: the queries that are held out for validation in folds without a validation file (data/fold_parts.py);
 - `fold_values`: the value of the column `fold` on which each fold tests;
 - `division`: the part of each query in file order, if a file was divided into parts;
 - `files`: the source files of several folds, if they are not LETOR's rotation;
@@ -29,7 +29,7 @@ These keys are present only if they apply:
 - `uneven_weights`: the id of the first query whose documents have different weights;
 - `normalise`: the normalisation of the features (data/normalisation.py), which is applied when parts are read;
 - `sparse`: true if rows of text may leave features out;
-- `warnings`: features that may be outcomes, or whose values merge (data/suspicious_features.py).
+- `warnings`: features that may be outcomes, or whose values merge (data/checks.py).
 """
 
 import hashlib
@@ -44,7 +44,16 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.stamps import write_sealed
-from gradrank.data.compressed import blocks
+from gradrank.data.checks import (
+    Contents,
+    OrderCounts,
+    check_training_weights,
+    feature_warnings,
+    order_counts,
+    query_digests,
+    shared_queries,
+    uneven_query,
+)
 from gradrank.data.description import (
     ColumnRanges,
     column_ranges,
@@ -53,19 +62,15 @@ from gradrank.data.description import (
     merge_ranges,
     notes_of,
 )
-from gradrank.data.folds.files import FilesRead, read_files
-from gradrank.data.folds.parts import Division, Part, divide, division_text, tests_overlap
+from gradrank.data.file_forms import blocks, check_memory
+from gradrank.data.fold_files import FilesRead, read_files
+from gradrank.data.fold_parts import Division, Part, divide, division_text, tests_overlap
 from gradrank.data.layout import FoldOptions, Layout, find_layout
-from gradrank.data.leakage import Contents, query_digests, shared_queries
-from gradrank.data.memory import check_memory
 from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, check_part_folder, write_parts
 from gradrank.data.reader import Reading, feature_matrix
-from gradrank.data.suspicious_features import OrderCounts, feature_warnings, order_counts
 from gradrank.data.tables.roles import Columns
-from gradrank.data.text.letor import CHUNK_BYTES, chunks, lazy_frame, map_ahead
-from gradrank.data.text.rows import Missing
-from gradrank.data.weights import check_training_weights, uneven_query
+from gradrank.data.text.letor import CHUNK_BYTES, Missing, chunks, lazy_frame, map_ahead
 
 
 def parse(

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256
-from gradrank.base.own_folders import check_own_folder
-from gradrank.base.stamps import REPAIR, read_sealed
+from gradrank.base.stamps import REPAIR, check_own_folder, read_sealed
 
 # The descriptions in data/parquet/<dataset>/ and in data/pairs/<dataset>/.
 COLLECTION, PAIRS = "collection.json", "pairs.json"

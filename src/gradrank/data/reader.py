@@ -17,17 +17,13 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PACKED, PlainFile, lines
-from gradrank.data.file_forms import check_form
+from gradrank.data.exact_values import merges
+from gradrank.data.file_forms import PACKED, PlainFile, check_form, check_memory, lines, readable_path
 from gradrank.data.layout import is_table
-from gradrank.data.memory import check_memory
-from gradrank.data.merged_values import merges
 from gradrank.data.normalisation import Normaliser
-from gradrank.data.pipes import readable_path
 from gradrank.data.tables.roles import Columns, Required, check_exist
 from gradrank.data.tables.table import DataTable, grades_in_scores, raw_table, read_tables
-from gradrank.data.text.letor import chunks, map_ahead, schema, text_frame
-from gradrank.data.text.rows import Missing, fill, first_row, read_rows
+from gradrank.data.text.letor import Missing, chunks, fill, first_row, map_ahead, read_rows, schema, text_frame
 from gradrank.data.text.text_file import TextFile, find_queries_of_files
 
 ARCHIVES = (".bz2", ".zip", ".rar", ".7z", ".tar", ".tgz", ".lz4", ".xlsx", ".xls")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.memory import check_memory
+from gradrank.data.file_forms import check_memory
 from gradrank.data.part_files import COLLECTION, PartFolder
 
 if TYPE_CHECKING:

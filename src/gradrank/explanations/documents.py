@@ -10,14 +10,13 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.collection import Collection
+from gradrank.data.file_forms import readable_path
 from gradrank.data.layout import is_table
-from gradrank.data.pipes import readable_path
 from gradrank.data.reader import batches, feature_matrix, read_new
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
 from gradrank.measures.conventions import Convention
-from gradrank.measures.document_ids import document_ids
-from gradrank.measures.judgements import read_judgements
+from gradrank.measures.judgements import document_ids, read_judgements
 from gradrank.training.trained_fold import TrainedFold
 
 FEW = 10  # largest number of ids that an error message lists

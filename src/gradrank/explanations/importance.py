@@ -12,14 +12,13 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError, nearest
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.comparison.rankings.tied_scores import TiedScores, tied_scores, tied_scores_note
 from gradrank.comparison.statistics import Interval, mean_interval
 from gradrank.data.collection import Collection
 from gradrank.measures.conventions import Convention, resolve
-from gradrank.measures.metric_names import metric_name
-from gradrank.measures.metrics import compute, metric_label
+from gradrank.measures.metrics import compute, metric_label, metric_name
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.training_queries import have_two_grades
 

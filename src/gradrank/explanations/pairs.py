@@ -7,12 +7,10 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.data.order import order
-from gradrank.explanations.exact_shapley import exact_shapley
-from gradrank.explanations.exchanged_scores import Pair, normalised
-from gradrank.explanations.sampled_shapley import sampled_shapley
+from gradrank.explanations.shapley import Pair, exact_shapley, normalised, sampled_shapley
 from gradrank.training.scoring_form import NoScoringForm
 from gradrank.training.trained_fold import TrainedFold
 

@@ -8,8 +8,7 @@ import polars as pl
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.data.order import order
-from gradrank.measures.document_ids import document_ids
-from gradrank.measures.judgements import Judgements
+from gradrank.measures.judgements import Judgements, document_ids
 
 KINDS = ("run", "qrels", "scores")
 

@@ -1,12 +1,14 @@
-"""Trees that were read from the file of another program.
+"""Trees, and JSON texts, that were read from the files of other programs, with clear errors.
 
 Only readers use this module. It shares no code with the writers, so that an error of one does not hide in the other.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -100,3 +102,34 @@ def finite_float32(number: float, what: str) -> np.float32:
     if not abs(number) < TOO_LARGE:
         raise Malformed(f"{what} is outside of the range of float32, or not a number")
     return np.float32(number)
+
+
+def parsed_json(path: Path) -> Any:
+    """Return the value of a JSON file.
+
+    Raises Malformed if the text is not JSON, contains NaN or an infinite number, repeats a key in an object, or is
+    nested too deeply.
+    """
+    try:
+        return json.loads(path.read_text("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+    except RecursionError:
+        raise Malformed("the values are nested too deeply") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise Malformed(f"not a JSON text ({error})") from None
+    except ValueError as error:  # an integer of more than 4300 digits
+        raise Malformed(str(error)) from None
+
+
+def shown(value: Any) -> str:
+    """Return a short text about a JSON value for an error message."""
+    return f"a {type(value).__name__}" if isinstance(value, (dict, list)) else repr(value)[:60]
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise Malformed(f"{constant} is not a JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(result := dict(pairs)) < len(pairs):
+        raise Malformed("a key occurs twice in an object")
+    return result

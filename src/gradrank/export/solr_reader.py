@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradrank.export.format import Reader
-from gradrank.export.read_json import shown
-from gradrank.export.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32, float32_of
+from gradrank.export.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32, float32_of, shown
 
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "identity": lambda x: x,

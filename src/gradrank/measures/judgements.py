@@ -1,4 +1,7 @@
-"""Judgements (relevance grades without features) from a stored collection, a data file or TREC qrels."""
+"""Judgements (relevance grades without features) from a stored collection, a data file or TREC qrels.
+
+Documents without an id in the data have an id in TREC files, too.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,20 +12,34 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import blocks, is_packed, is_utf8
-from gradrank.data.compressed import lines as packed_lines
-from gradrank.data.file_forms import check_form
+from gradrank.data.exact_values import numbered
+from gradrank.data.file_forms import blocks, check_form, is_packed, is_utf8, readable_path
+from gradrank.data.file_forms import lines as packed_lines
 from gradrank.data.grades import HIGHEST_GRADE
-from gradrank.data.ids import numbered
 from gradrank.data.layout import is_table
-from gradrank.data.pipes import readable_path
 from gradrank.data.reader import read_judged
 from gradrank.data.stored import StoredCollection
-from gradrank.data.tables.parquet import OF_POLARS
+from gradrank.data.tables.files import OF_POLARS
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
 from gradrank.data.text.text_file import BYTE_ORDER_MARK
-from gradrank.measures.document_ids import document_ids
+
+DIGITS = 10  # number of digits of a row number; enough for any collection
+
+
+def document_ids(docids: pl.Series | None, rows: int, before: int = 0) -> pl.Series:
+    """Return the (n,) ids of n = `rows` documents. A document without an id gets its row number in the input, from 1.
+
+    docids: (n,) ids or nulls; None if no document has an id. before: number of rows of the input that precede these
+    documents.
+
+    Row numbers have leading zeros, so that their text sorts in row order. trec_eval breaks ties by document id. If the
+    ids are such row numbers, the values of trec_eval equal those of the convention `trec`. The number of digits is
+    fixed because new data are read in pieces, before the number of rows is known.
+    """
+    numbers = pl.int_range(before + 1, before + rows + 1, eager=True).cast(pl.String).str.zfill(DIGITS)
+    return numbers if docids is None else docids.fill_null(numbers)
+
 
 JUDGED = ("qid", "query", "docid", "label")
 

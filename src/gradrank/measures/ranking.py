@@ -1,11 +1,197 @@
-"""Documents in rank order, and the quantities that several metrics share."""
+"""Documents in rank order, and the quantities that several metrics share, with their compiled loops.
+
+All arrays of length n are in rank order. offsets: (q+1,) first position of each query, and n as the last element.
+
+The loops for ties in expectation compute means over all orders of the documents with equal scores. A group is a run of
+equal scores within one query. groups: (g+1,) first position of each of the g groups, and n as the last element.
+position: (n,) ranks from 1 within each query.
+"""
 
 from functools import cached_property
 
 import numpy as np
 
+from gradrank.base.compiled import compiled
 from gradrank.base.errors import GradrankError
 from gradrank.measures.conventions import Convention
+
+
+@compiled("f8[:], i8[:]")
+def running_sum(values, offsets):
+    """Return the (n,) float64 cumulative sums of (n,) values within each query.
+
+    The sum restarts at 0 in each query, so that the rounding in one query does not depend on other queries.
+    """
+    out = np.empty(len(values), np.float64)
+    for q in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[q], offsets[q + 1]):
+            total += values[i]
+            out[i] = total
+    return out
+
+
+@compiled("f8[:], i8[:]")
+def product_before(values, offsets):
+    """Return the (n,) float64 products of the values before each position of a query; 1 at the first position."""
+    out = np.empty(len(values), np.float64)
+    for q in range(len(offsets) - 1):
+        total = 1.0
+        for i in range(offsets[q], offsets[q + 1]):
+            out[i] = total
+            total *= values[i]
+    return out
+
+
+@compiled("f8[:], i8[:]")
+def best_from_here(values, offsets):
+    """Return (n,) float64 maxima: for each position, the largest value at this or a later position of the query."""
+    out = np.empty(len(values), np.float64)
+    for q in range(len(offsets) - 1):
+        best = -np.inf
+        for i in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
+            best = max(best, values[i])
+            out[i] = best
+    return out
+
+
+@compiled("i8[:], i8[:], i8")
+def sorted_grades(grades, offsets, highest):
+    """Return the (n,) int64 grades in descending order within each query. They are sorted by counting.
+
+    grades: (n,) integers 0..highest.
+    """
+    out = np.empty_like(grades)
+    counts = np.zeros(highest + 1, np.int64)
+    for q in range(len(offsets) - 1):
+        counts[:] = 0
+        for i in range(offsets[q], offsets[q + 1]):
+            counts[grades[i]] += 1
+        at = offsets[q]
+        for grade in range(highest, -1, -1):
+            out[at : at + counts[grade]] = grade
+            at += counts[grade]
+    return out
+
+
+@compiled("f8[:], i8[:], i8[:], i8")
+def pair_counts(scores, grades, offsets, highest):
+    """Return three (q,) float64 arrays that count pairs of documents with different grades.
+
+    The first counts the pairs whose scores are in the right order, the second the pairs with equal scores, and the
+    third all pairs. scores: (n,) in descending order within each query. grades: (n,) integers 0..highest of the same
+    documents. The time is O(n * highest), because the loop keeps the number of documents of each grade seen so far.
+    """
+    queries = len(offsets) - 1
+    right, tied, pairs = np.zeros(queries), np.zeros(queries), np.zeros(queries)
+    above, level = np.zeros(highest + 1, np.int64), np.zeros(highest + 1, np.int64)
+    for q in range(queries):
+        above[:], level[:] = 0, 0
+        for i in range(offsets[q], offsets[q + 1]):
+            if i > offsets[q] and scores[i] != scores[i - 1]:
+                above += level
+                level[:] = 0
+            grade = grades[i]
+            for other in range(highest + 1):
+                if other == grade:
+                    continue
+                pairs[q] += above[other] + level[other]
+                tied[q] += level[other]
+                if other > grade:
+                    right[q] += above[other]
+            level[grade] += 1
+    return right, tied, pairs
+
+
+@compiled("f8[:], i8[:]")
+def group_means(values, groups):
+    """Return the (n,) float64 means of the (n,) values over the group of each position."""
+    out = np.empty(len(values), np.float64)
+    for g in range(len(groups) - 1):
+        first, last = groups[g], groups[g + 1]
+        total = 0.0
+        for i in range(first, last):
+            total += values[i]
+        out[first:last] = total / (last - first)
+    return out
+
+
+@compiled("b1[:], i8[:], i8[:]")
+def expected_precision_at_hits(relevant, position, groups):
+    """Return the (n,) float64 expectations of P@i at relevant documents, with 0 in place of P@i at other documents.
+
+    Their sum over a query with R relevant documents is R times the expected average precision. relevant: (n,) booleans.
+    Consider a group of m documents, of which r are relevant, after `above` relevant documents in earlier groups. Its
+    i-th document is relevant with probability r/m. If it is relevant, the expected number of relevant documents among
+    the i - 1 documents before it in the group is (i - 1)(r - 1)/(m - 1) (McSherry and Najork 2008).
+    """
+    out = np.empty(len(relevant), np.float64)
+    above = 0
+    for g in range(len(groups) - 1):
+        first, last = groups[g], groups[g + 1]
+        if position[first] == 1:
+            above = 0
+        m, r = last - first, 0
+        for i in range(first, last):
+            r += relevant[i]
+        slope = (r - 1.0) / (m - 1.0) if m > 1 else 0.0
+        for i in range(first, last):
+            out[i] = r / m * (above + 1.0 + (i - first) * slope) / position[i]
+        above += r
+    return out
+
+
+@compiled("b1[:], i8[:], i8[:], i8[:]")
+def expected_reciprocal_rank(relevant, position, groups, offsets):
+    """Return the (q,) float64 expectations of 1 / (rank of the first relevant document).
+
+    The value is 0 for a query without relevant documents. relevant: (n,) booleans. offsets: (q+1,) as in query_loops.
+    """
+    out = np.zeros(len(offsets) - 1, np.float64)
+    query, is_done = -1, False
+    for g in range(len(groups) - 1):
+        first, last = groups[g], groups[g + 1]
+        if position[first] == 1:
+            query, is_done = query + 1, False
+        m, r = last - first, 0
+        for i in range(first, last):
+            r += relevant[i]
+        if is_done or r == 0:
+            continue
+        is_done = True
+        chance = r / m  # probability that the group's first relevant document is at position i, from 0
+        for i in range(m - r + 1):
+            out[query] += chance / position[first + i]
+            if i < m - r:
+                chance *= (m - r - i) / (m - 1.0 - i)
+    return out
+
+
+@compiled("f8[:], i8[:], i8[:]")
+def expected_stops(stop, position, groups):
+    """Return the (n,) float64 expected probabilities that the reader in ERR's cascade model stops at each rank.
+
+    stop: (n,) probability R of stopping at each document. Let M_i be the probability that the reader passes the first i
+    documents of a group. M_i is the mean of the product of 1 - R over i documents, taken over all sets of i documents
+    of the group. If a document with probability R is added to n others, M_i becomes ((n + 1 - i) M_i + i (1 - R)
+    M_{i-1}) / (n + 1). The time for a group of m documents is O(m^2).
+    """
+    out = np.empty(len(stop), np.float64)
+    going = 1.0
+    for g in range(len(groups) - 1):
+        first, last = groups[g], groups[g + 1]
+        if position[first] == 1:
+            going = 1.0
+        m = last - first
+        passed = np.zeros(m + 1)
+        passed[0] = 1.0
+        for n in range(1, m + 1):
+            for i in range(n, 0, -1):
+                passed[i] = ((n - i) * passed[i] + i * (1.0 - stop[first + n - 1]) * passed[i - 1]) / n
+        for i in range(m):
+            out[first + i] = going * (passed[i] - passed[i + 1])
+        going *= passed[m]
+    return out
 
 
 class Ranking:
@@ -43,7 +229,6 @@ class Ranking:
 
     def mean_over_ties(self, values: np.ndarray) -> np.ndarray:
         """Return the (n,) values unchanged, or their means over equal scores under `ties="expected"`."""
-        from gradrank.measures.tied_loops import group_means
 
         return group_means(values, self.groups) if self.in_expectation else values
 
@@ -87,7 +272,6 @@ class Ranking:
     @cached_property
     def precision_at_hits(self) -> np.ndarray:
         """(n,) precision at the ranks of relevant documents, and 0 at all other ranks."""
-        from gradrank.measures.tied_loops import expected_precision_at_hits
 
         if self.in_expectation:
             return expected_precision_at_hits(self.grades > 0, self.position, self.groups)
@@ -96,7 +280,6 @@ class Ranking:
     @cached_property
     def reciprocal_rank(self) -> np.ndarray:
         """(q,) reciprocal of the rank of the first relevant document; 0 for queries without relevant documents."""
-        from gradrank.measures.tied_loops import expected_reciprocal_rank
 
         if self.in_expectation:
             return expected_reciprocal_rank(self.grades > 0, self.position, self.groups, self.offsets)
@@ -105,7 +288,6 @@ class Ranking:
     @cached_property
     def ideal_grades(self) -> np.ndarray:
         """(n,) grades in descending order within each query."""
-        from gradrank.measures.query_loops import sorted_grades
 
         return sorted_grades(self.judged, self.offsets, self.highest)
 
@@ -122,15 +304,12 @@ class Ranking:
     @cached_property
     def best_precision(self) -> np.ndarray:
         """(n,) values: for each rank, the highest precision at this or a later rank of the query."""
-        from gradrank.measures.query_loops import best_from_here
 
         return best_from_here(self.precision, self.offsets)
 
     @cached_property
     def err(self) -> np.ndarray:
         """(n,) ERR at each rank: the expected reciprocal rank in the cascade model of Chapelle et al. 2009."""
-        from gradrank.measures.query_loops import product_before
-        from gradrank.measures.tied_loops import expected_stops
 
         highest = max(self.convention.max_grade or 0, self.highest)
         stop = ((2.0 ** np.arange(self.highest + 1) - 1.0) / 2.0**highest)[self.grades]
@@ -145,7 +324,6 @@ class Ranking:
         The first counts the pairs whose scores are in the right order, the second the pairs with equal scores, and the
         third all pairs.
         """
-        from gradrank.measures.query_loops import pair_counts
 
         return pair_counts(self.scores, self.judged, self.offsets, self.highest)
 
@@ -163,7 +341,6 @@ class Ranking:
         return self._running_sum(gains * discount[self.position - 1])
 
     def _running_sum(self, values: np.ndarray) -> np.ndarray:
-        from gradrank.measures.query_loops import running_sum
 
         return running_sum(values, self.offsets)
 

@@ -1,6 +1,6 @@
 """LambdaLoss (Wang et al. 2018): a weighted logistic loss on pairs that is an upper bound of an NDCG cost.
 
-The loss and its equations are in gradrank.training.losses.lambdaloss. In this file, the loss trains a net or a
+The loss and its equations are in gradrank.training.losses.swap_weighted. In this file, the loss trains a net or a
 self-attention model. Wang et al. train trees, as `lambdaloss_trees` does. `attention_lambdaloss` follows the
 self-attention model of Pobrotyn et al. 2020 (allRank), with smaller layers because the collections of this project are
 smaller.

@@ -52,7 +52,7 @@ class ListNet(NetRanker[ListNetParams]):
         The callback is called once per value of l2, from the largest to the smallest. Raises GradrankError if no query
         has two different grades.
         """
-        from gradrank.training.losses.listnet import listnet
+        from gradrank.training.losses.listwise import listnet
         from gradrank.training.solvers.linear import best_linear
 
         train = with_grades_to_order(train, cls.name)

@@ -9,6 +9,11 @@ documents of one query with different grades:
 
 If a user's file gives a pair the probability P, the pair counts as two preferences: the stated preference with weight
 P, and the reverse preference with weight 1 - P. C is selected on validation.
+
+The models `ranksvm_ndcg` have pair weights derived from NDCG_beta (Jin et al. 2018). The weight of a pair is tau = gap
+/ (K DCG_beta(ideal)). gap is the difference between the two grades, and K is the number of queries with documents of
+different grades. Because the weight depends on the grades, the models always use all pairs with different grades. Ties
+and stored pairs are not used.
 """
 
 from collections.abc import Callable
@@ -85,8 +90,7 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
 
         Raises GradrankError if no query has a pair.
         """
-        from gradrank.training.solvers.ranksvm.objective import group_by_grade, weight_pairs
-        from gradrank.training.solvers.ranksvm.primal import solve_primal
+        from gradrank.training.solvers.ranksvm import group_by_grade, solve_primal, weight_pairs
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
@@ -132,8 +136,7 @@ class DualRankSVM(RankSVM):
 
     @classmethod
     def _solver(cls, train: Collection, params: Any, seed: int) -> Callable[[float], np.ndarray]:
-        from gradrank.training.solvers.ranksvm.dual import solve_dual
-        from gradrank.training.solvers.ranksvm.objective import weight_crucial_pairs, weight_pairs
+        from gradrank.training.solvers.ranksvm import solve_dual, weight_crucial_pairs, weight_pairs
 
         queries_to_order(train, cls.name)
         features = train.features.astype(np.float64)
@@ -172,3 +175,47 @@ class RankSVML1Dual(DualRankSVM):
 class RankSVMSparse(RankSVM):
     summary = "Linear RankSVM, L2 loss and L1 penalty, proximal Newton (Yuan, Ho & Lin 2012)"
     form = "sparse"
+
+
+class RankSVMNDCGParams(RankSVMParams):
+    # Another type is safe, because pydantic makes the fields read-only. Type checkers cannot see this in model_config.
+    weighting: Literal["ndcg"] = param(  # pyright: ignore[reportIncompatibleVariableOverride]
+        "ndcg", "tau = gap / (K DCG_beta(ideal)), Jin et al. 2018"
+    )
+    C: Grid[PositiveFloat] = param(
+        tuple(2.0**e for e in range(-2, 15)),
+        SPACING + "larger values, because the sum of tau is at most 1",
+        min_length=1,
+    )
+
+
+class RankSVMNDCGDualParams(RankSVMNDCGParams):
+    gap: float = GAP
+
+
+@register("ranksvm_ndcg")
+class RankSVMNDCG(RankSVM):
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, primal Newton"
+    Params = RankSVMNDCGParams
+    needs_pairs = False
+
+
+@register("ranksvm_ndcg_l2_dual")
+class RankSVMNDCGL2Dual(RankSVML2Dual):
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, dual coordinate descent"
+    Params = RankSVMNDCGDualParams
+    needs_pairs = False
+
+
+@register("ranksvm_ndcg_l1_dual")
+class RankSVMNDCGL1Dual(RankSVML1Dual):
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L1 loss, dual coordinate descent"
+    Params = RankSVMNDCGDualParams
+    needs_pairs = False
+
+
+@register("ranksvm_ndcg_sparse")
+class RankSVMNDCGSparse(RankSVMSparse):
+    summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss and L1 penalty, proximal Newton"
+    Params = RankSVMNDCGParams
+    needs_pairs = False

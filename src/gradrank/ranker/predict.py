@@ -20,7 +20,7 @@ from gradrank.training.trained_fold import TrainedFold
 def _load_pyfunc(path: str) -> TrainedFold:
     """Load a fold for `mlflow.pyfunc.load_model`.
 
-    `gradrank.bench.tracking.logged_models` records this module as the loader.
+    `gradrank.bench.tracking.runs` records this module as the loader.
     """
     return TrainedFold.load(path)
 
@@ -74,7 +74,7 @@ def predict(
 
 def _trec_run(batch: Batch, scores: np.ndarray, before: int, tag: str) -> str:
     from gradrank.export.rankings import trec_run
-    from gradrank.measures.document_ids import document_ids
+    from gradrank.measures.judgements import document_ids
 
     names = document_ids(batch.docids, len(scores), before)
     return trec_run(scores, batch.offsets, batch.qids, names, tag)

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gradrank.base.conventions import selection_convention
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import DegenerateModelWarning, GradrankError, GradrankWarning
 from gradrank.base.forks import refuse_fork
-from gradrank.base.threads import use_threads
-from gradrank.base.warning_categories import DegenerateModelWarning, GradrankWarning
-from gradrank.comparison.rankings.arrays import query_ids, same_length
-from gradrank.comparison.rankings.inputs import group_rows
+from gradrank.base.processor import use_threads
+from gradrank.comparison.rankings.inputs import group_rows, query_ids, same_length
 from gradrank.measures.metrics import compute
 from gradrank.ranker.inputs import (
     ROWS,
@@ -25,22 +23,23 @@ from gradrank.ranker.inputs import (
     held_out_queries,
     input_errors,
 )
-from gradrank.ranker.parameters import (
+from gradrank.ranker.trained_model import (
     ESTIMATOR_DEFAULTS,
+    METRIC,
+    TrainedModel,
     check_names,
     named_convention,
     resolve_method,
     resolve_seed,
     resolve_threads,
 )
-from gradrank.ranker.trained_model import METRIC, TrainedModel
+from gradrank.training.best_of import History
 from gradrank.training.fit import degenerate_model_note, fit, resolve
 from gradrank.training.fold_folder import FoldFolder, partial_folder, publish
-from gradrank.training.history import History
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 from gradrank.training.trained_fold import TrainedFold
-from gradrank.training.weights import check_weights
+from gradrank.training.training_queries import check_weights
 
 
 class Ranker(TrainedModel):

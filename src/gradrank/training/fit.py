@@ -1,19 +1,57 @@
-"""Training of one model on arrays in memory. Training jobs and `gradrank.Ranker` call these functions."""
+"""Training of one model on arrays in memory, the seeds of jobs, and the check of missing values.
 
-from collections.abc import Mapping
+Training jobs and `gradrank.Ranker` call these functions. The seeds are derived from the seed of the study.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
 from gradrank.training.model import Callback, Model, ModelParams
-from gradrank.training.registry import get_model, parameter_hint
+from gradrank.training.registry import get_model, models, parameter_hint
 from gradrank.training.score_checks import InvalidScores, check_scores, has_order
-from gradrank.training.training_queries import have_two_grades
-from gradrank.training.weights import with_usable_weights
+from gradrank.training.training_queries import have_two_grades, with_usable_weights
+
+
+def job_seed(seed: int, dataset: str, model: str, fold: int) -> int:
+    """Return the seed of one job, from 0 to 2^31 - 1.
+
+    The seed depends only on the arguments, so it is the same for any number of cores and on any machine.
+    """
+    digest = hashlib.sha256(f"{seed}/{dataset}/{model}/{fold}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+MOST_NAMED = 10  # maximum number of features that the message lists
+
+
+def check_missing_values(data: Path, description: Mapping[str, Any], methods: Sequence[str]) -> None:
+    """Raise GradrankError if a feature has missing values. The message names all such features and all methods.
+
+    data: the folder of the stored collection. description: the content of its collection.json. methods: the names of
+    methods that do not accept missing values.
+    """
+    missing = description.get("missing_values", {})
+    if not (missing and methods):
+        return
+    names = description.get("names")
+    called = {feature: f" ({names[int(feature[1:]) - 1]!r})" if names else "" for feature in missing}
+    counts = [f"{feature}{called[feature]} in {rows:,}" for feature, rows in missing.items()]
+    more = f", .. ({len(counts):,} features in all)" if len(counts) > MOST_NAMED else ""
+    shown = ", ".join(counts[:MOST_NAMED]) + more
+    refuse = f"{methods[0]} does" if len(methods) == 1 else f"{', '.join(methods[:-1])} and {methods[-1]} do"
+    capable = ", ".join(name for name, cls in models().items() if cls.takes_missing)
+    raise GradrankError(
+        f"{data}: features are missing in some of {description['rows']:,} rows: {shown}; "
+        f"{refuse} not accept missing values. Fix: replace them (`missing: mean`, `zero` or `least` for "
+        f"{description['dataset']} in params.yaml), or choose methods that accept them: {capable}"
+    )
 
 
 def resolve(model: str, params: Mapping[str, Any]) -> tuple[type[Model], ModelParams]:

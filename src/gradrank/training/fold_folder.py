@@ -19,8 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gradrank.base.files import temporary_folder
-from gradrank.base.own_folders import check_own_folder, remove_listed
-from gradrank.base.stamps import is_recognised, mismatches
+from gradrank.base.stamps import check_own_folder, is_recognised, mismatches, remove_listed
 
 MODEL, MEMBERS = "model", "members"
 

@@ -1,4 +1,4 @@
-"""The interface of losses.
+"""The interface of losses, and weighted sums over queries of their costs.
 
 A loss is a function `loss(scores, labels, offsets, *, rng=None, **settings) -> (cost, gradient)`:
 
@@ -20,8 +20,31 @@ from typing import Any, overload
 
 import numpy as np
 
+from gradrank.data.order import row_ranges
 from gradrank.training.model import param
-from gradrank.training.weighted_sums import weighted_sum
+
+# A function of the (k,) positions of queries, the row numbers of their documents, and the (k+1,) offsets of the queries
+# within these rows. It returns the sum of a cost over these queries, and its gradient for each of these rows.
+CostOfQueries = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
+
+
+def weighted_sum(cost_of: CostOfQueries, offsets: np.ndarray, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the sum over queries of weight times cost, and its gradient with one element or row per document.
+
+    The cost of all queries with the same weight is computed by one call. offsets: (q+1,). weights: (q,).
+    """
+    queries = np.argsort(weights, kind="stable")
+    groups = np.split(queries, np.flatnonzero(np.diff(weights[queries])) + 1)
+    total, gradient = 0.0, None
+    for group in groups:
+        rows, own_offsets = row_ranges(offsets[group], offsets[group + 1])
+        cost, slopes = cost_of(group, rows, own_offsets)
+        if gradient is None:
+            gradient = np.empty((offsets[-1], *slopes.shape[1:]))
+        total += float(weights[group[0]]) * cost
+        gradient[rows] = weights[group[0]] * slopes
+    return total, np.empty(0) if gradient is None else gradient
+
 
 Loss = Callable[..., tuple[float, np.ndarray]]
 # the parameter `cutoff` of models whose loss has one

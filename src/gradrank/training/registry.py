@@ -1,22 +1,160 @@
-"""The registry of models, which finds model classes by name.
+"""The registry of models, losses and scorers, which finds them by name.
 
 Packages that contain models are entry points of the group `gradrank.models`, so this module needs no import statements
 for such packages. Commands and jobs also find the user's models in the folder `models/` of the working folder. Other
 programs find the user's models only after a call of `gradrank.base.extensions.use_own_models`.
+
+A loss is a function with the decorator `loss` in a file of losses/. Each scorer is one file in scorers/, with a
+function of the same name. Other distributions add losses through entry points of the group `gradrank.losses`. The value
+of such an entry point is the name of a package with such files. There is no other list of losses and scorers. Losses
+and scorers are imported by name and not by an import statement, so parameters that select a loss or scorer must declare
+its module in `ModelParams.modules`.
 """
 
 import importlib
 import pkgutil
+import re
 import traceback
 from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from gradrank.base.errors import GradrankError, unknown
-from gradrank.base.extensions import MODELS, Extension, extensions, own_models
-from gradrank.base.extras import missing
+from gradrank.base.errors import GradrankError, missing, unknown
+from gradrank.base.extensions import LOSSES as LOSS_GROUP
+from gradrank.base.extensions import MODELS, Extension, extension_of, extensions, own_models
 from gradrank.base.files import OWN_MODELS
-from gradrank.training.lookup import import_from
+from gradrank.training.loss import LossFunction
 from gradrank.training.model import Model, ModelParams, registered
+
+LOSSES = "gradrank.training.losses"
+SCORERS = "gradrank.training.scorers"
+DECLARATION = re.compile(r"^@loss\b.*?^def (\w+)\(", re.M | re.S)  # a function with the decorator `loss`
+
+
+def loss_names() -> list[str]:
+    """Return the names of all losses in alphabetical order, without importing them."""
+    return sorted(_loss_modules())
+
+
+def check_loss(name: str) -> str:
+    """Return the name of a loss. Raises ValueError, for Pydantic, if there is no such loss."""
+    if name not in loss_names():
+        raise ValueError(unknown("loss", name, loss_names()))
+    return name
+
+
+def loss_module(name: str) -> str:
+    """Return the dotted name of the module of a loss, without importing it.
+
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
+    """
+    modules = _loss_modules()
+    if name not in modules:
+        raise GradrankError(unknown("loss", name, modules))
+    return modules[name]
+
+
+def find_loss(name: str) -> LossFunction:
+    """Return the loss `name`, the function of this name with the decorator `loss`.
+
+    Raises GradrankError if there is no such loss. The error suggests the most similar name.
+    """
+    return _function(loss_module(name), name)
+
+
+def scorer_names() -> list[str]:
+    """Return the names of all scorers in alphabetical order, without importing them."""
+    return sorted(_names(importlib.import_module(SCORERS)))
+
+
+def check_scorer(name: str) -> str:
+    """Return the name of a scorer. Raises ValueError, for Pydantic, if there is no such scorer."""
+    if name not in scorer_names():
+        raise ValueError(unknown("scorer", name, scorer_names()))
+    return name
+
+
+def find_scorer(name: str) -> Any:
+    """Return the function `name` of scorers/`name`.py.
+
+    Raises GradrankError if there is no such file. The error suggests the most similar name.
+    """
+    if name not in scorer_names():
+        raise GradrankError(unknown("scorer", name, scorer_names()))
+    return _function(f"{SCORERS}.{name}", name)
+
+
+def import_from(extension: Extension, module: str = "") -> ModuleType:
+    """Import the package of an extension, or its module `module`.
+
+    Raises GradrankError if an extension of another distribution cannot be imported. The error states the name of that
+    distribution.
+    """
+    name = ".".join(filter(None, [extension.package, module]))
+    try:
+        imported = importlib.import_module(name)
+        if not module and not hasattr(imported, "__path__"):
+            raise ImportError(f"{name} is a module, and a package is expected")
+        return imported
+    except Exception as error:
+        if isinstance(error, GradrankError) or extension_of(name) is None:
+            raise
+        raise GradrankError(
+            f"{extension}: {name} cannot be imported ({type(error).__name__}: {error}). "
+            f"Fix: pip install --upgrade {extension.distribution}, or pip uninstall {extension.distribution}"
+        ) from error
+
+
+def _loss_modules() -> dict[str, str]:
+    """Return a dict from the name of each loss to the dotted name of its module.
+
+    Raises GradrankError if two packages have a loss of the same name.
+    """
+    packages = [importlib.import_module(LOSSES), *(import_from(each) for each in extensions(LOSS_GROUP))]
+    modules: dict[str, str] = {}
+    for package in packages:
+        declared = [(file, name) for file in _names(package) for name in _declared_losses(package, file)]
+        for file, name in declared:
+            module = f"{package.__name__}.{file}"
+            if modules.setdefault(name, module) != module:
+                raise GradrankError(
+                    f"duplicate loss name {name!r} in {modules[name]} and {module}. Fix: rename one, or uninstall one "
+                    "of the packages"
+                )
+    return modules
+
+
+def _declared_losses(package: ModuleType, file: str) -> list[str]:
+    """Return the names of the losses in a file of a package of losses.
+
+    A file without a decorated function is one loss. An error is raised when that loss is used.
+    """
+    for folder in package.__path__:
+        for path in (Path(folder) / f"{file}.py", Path(folder) / file / "__init__.py"):
+            if path.is_file():
+                return _decorated(path, path.stat().st_mtime_ns) or [file]
+    return [file]
+
+
+@cache
+def _decorated(path: Path, changed_ns: int) -> list[str]:
+    """Return the names of the functions of a file that have the decorator `loss`, without importing the file."""
+    return DECLARATION.findall(path.read_text(encoding="utf-8"))
+
+
+def _function(module: str, name: str) -> Any:
+    """Return the function `name` of a module. Raises GradrankError if the module does not define it."""
+    function = getattr(importlib.import_module(module), name, None)
+    if function is None:
+        raise GradrankError(f"{module}: no function {name!r}. Fix: give the function and its file the same name")
+    return function
+
+
+def _names(package: ModuleType) -> list[str]:
+    """Return the names of the modules directly inside a package, without those that begin with an underscore."""
+    return [info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")]
+
 
 OWN_PACKAGE = "gradrank.models"  # the model files of users become modules of this package
 INTERFACE = "gradrank.training.model"  # a file of the user is a model file if it contains this name

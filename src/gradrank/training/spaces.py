@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.training.fit import job_seed
 from gradrank.training.model import Model
 from gradrank.training.registry import training_modules
 from gradrank.training.search_space import Choice, Dimension, Integer, LogUniform, Uniform, is_grid
-from gradrank.training.seeds import job_seed
 
 DIGITS = 4  # significant digits of a drawn number, so that configurations are easy to read
 

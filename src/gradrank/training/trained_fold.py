@@ -1,6 +1,10 @@
-"""A trained fold in memory, with the description of its training data."""
+"""A trained fold in memory, with the description of its training data, and the members of a model that combines scores.
+
+A member is one of the models whose scores are combined.
+"""
 
 from collections.abc import Mapping, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +12,10 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from gradrank.base.conventions import LETOR4
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.stamps import CHECKSUM, MARKER, write_stamp
 from gradrank.data.reader import FRAME, TrainingSchema, batches, read_new
 from gradrank.training.fold_folder import MODEL, SPEC, FoldFolder
-from gradrank.training.members import copied_members, member_features
 from gradrank.training.model import Model
 from gradrank.training.model_files import RESTORE, Content, checked, damaged
 from gradrank.training.registry import get_model
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+
+def member_features(scores: Sequence[np.ndarray]) -> np.ndarray:
+    """Return (n, m) float32 features, whose columns are the (n,) scores of m members."""
+    return np.stack(scores, axis=1).astype(np.float32)
+
+
+def copied_members(fold: FoldFolder) -> list[FoldFolder]:
+    """Return the members that `copy_members` copied into `fold`, in the same order."""
+    return list(takewhile(lambda member: member.finished, map(fold.member, count(1))))
+
 
 MOST_FEATURES = 10_000_000  # more than any data set has
 STAMP_KEYS = (MARKER, "schema", "files", CHECKSUM)  # the entries of spec.json that `write_stamp` adds

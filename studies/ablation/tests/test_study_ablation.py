@@ -16,7 +16,7 @@ from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.training import values_of
 from gradrank.bench.studies.writing import write_study
 from gradrank.bench.workflow_support.plan import Plan
-from gradrank.data.feature_columns import feature_columns
+from gradrank.data.collection import feature_columns
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.stored import StoredCollection

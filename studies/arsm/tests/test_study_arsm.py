@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from gradrank.bench.cli import app
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.literature.verdict import seed_reach
+from gradrank.bench.literature import seed_reach
 from gradrank.bench.results import read_job, write_job
-from gradrank.bench.studies.paired_tests import Question
+from gradrank.bench.studies.tables import Question
 from gradrank.bench.studies.training import fold_result
 from gradrank.measures.conventions import resolve
 from gradrank.measures.metrics import compute
@@ -22,14 +22,12 @@ from gradrank.measures.ranking import Ranking
 from made_collection import store
 from made_study import PARAMS, PARTS, QUERIES, make_study, written
 from studies.arsm import Settings, training_jobs
-from studies.arsm.experiments import ABOUT, METRICS, convention_of, run_job
-from studies.arsm.graded_precision import readings
-from studies.arsm.pointwise_training import expected_loss, level_losses
-from studies.arsm.seeds import SeededInputs, seeded_tests
-from studies.arsm.update_sign import LEVELS as FEW
-from studies.arsm.update_sign import exact_gradient, rows
-from studies.arsm.update_sign import expected_loss as enumerated_loss
-from studies.arsm.variance import GRADES, LEVELS
+from studies.arsm.claims import readings
+from studies.arsm.experiments import ABOUT, METRICS, convention_of, expected_loss, level_losses, run_job
+from studies.arsm.gradient import LEVELS as FEW
+from studies.arsm.gradient import VARIANCE_GRADES, VARIANCE_LEVELS, exact_gradient, sign_rows
+from studies.arsm.gradient import expected_loss as enumerated_loss
+from studies.arsm.tables import SeededInputs, seeded_tests
 
 WORSE = "arsm_levels-levels=3"  # mostly noise
 BETTER = "arsm_levels-levels=40"  # no noise
@@ -187,7 +185,7 @@ def test_ranksvm_s_job_solves_and_stops(tmp_path):
 def test_variance_table(made):
     _, _, tables = made
     draw, equal = tables["variance_of_draw"].rows, tables["variance_equal"].rows
-    assert [row["levels"] for row in draw] == list(LEVELS)
+    assert [row["levels"] for row in draw] == list(VARIANCE_LEVELS)
     assert [row["losses"] for row in draw] == [4, 11, 46, 191, 781]
     for row in draw:
         assert row["arsm"] < row["ars"] < row["ar"] and row["arsm"] < row["baseline"] < row["reinforce"] < row["ar"]
@@ -196,7 +194,7 @@ def test_variance_table(made):
         assert row["equal_ars"] == pytest.approx(one["ars"] * row["levels"] / row["losses"])
         for name in ("reinforce", "baseline", "ar"):
             assert row[f"equal_{name}"] == pytest.approx(one[name] / row["losses"])
-    assert np.bincount(GRADES).tolist() == [14, 4, 2]
+    assert np.bincount(VARIANCE_GRADES).tolist() == [14, 4, 2]
 
 
 def seeded(inputs):
@@ -309,6 +307,6 @@ def test_the_sign_of_the_update():
         step[index] = 1e-5
         change = enumerated_loss(phi + step) - enumerated_loss(phi - step)
         assert gradient[index] == pytest.approx(change / 2e-5, abs=1e-7)
-    found = rows()
+    found = sign_rows()
     against, before, along = (row["loss"] for row in found["losses"])
     assert against < before < along and found["error"] < 0.1 * found["largest"]

@@ -7,11 +7,8 @@ from scipy.stats import kendalltau, spearmanr
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.measures.metrics import average_precision as average_precision_of
 from made_study import DOCUMENTS, make_study, written
-from studies.average_precision.accuracy import accuracy
-from studies.average_precision.page import CONVENTION
-from studies.average_precision.relevant import Sizes, query_sizes
-from studies.average_precision.stability import swap_rate
-from studies.average_precision.worked import SYSTEMS
+from studies.average_precision.measures import Sizes, accuracy, query_sizes, swap_rate
+from studies.average_precision.page import CONVENTION, SYSTEMS
 
 NOISE = {"lambdamart": 0.1, "lambdarank": 0.5, "ranksvm": 1.0, "listnet": 1.5, "mart": 3.0, "single_feature": 30.0}
 

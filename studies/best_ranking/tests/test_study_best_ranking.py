@@ -18,13 +18,13 @@ from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.measures.metrics import compute
 from gradrank.models.fusion.comparable_scores import z_score
-from gradrank.training.history import History
+from gradrank.training.best_of import History
+from gradrank.training.fit import job_seed
 from gradrank.training.registry import models
-from gradrank.training.seeds import job_seed
 from made_project import SETTINGS
 from recomputed import assert_recomputed
 from studies.best_ranking.experiments import run_job
-from studies.best_ranking.fusions import BEST, RECIPES, rank
+from studies.best_ranking.page import BEST, RECIPES, rank
 
 DATASET = "synthetic_net"
 MEMBERS = {"regression": {}, "lambdarank": {"epochs": 3, "hidden": [4]}, "mart": {"rounds": 5}}

@@ -12,9 +12,8 @@ from gradrank.models.lambdamart import LambdaMART
 from made_rankings import linear_grades
 from made_study import DOCUMENTS, PARAMS, PARTS, make_study, part_of, written
 from studies.lambda_methods import jobs
-from studies.lambda_methods.boosting_rounds import boosting_rounds
 from studies.lambda_methods.experiments import changes_of_queries, values_by_round
-from studies.lambda_methods.hidden_nodes import Net, too_many
+from studies.lambda_methods.page import Net, boosting_rounds, too_many
 from studies.lambda_methods.pair_errors import Compared, clearest_example, count_examples
 
 NOISE = {"nodes-hidden=1": 30.0, "nodes-hidden=4": 0.5, "nodes-hidden=16": 0.2, "nodes-hidden=64": 0.2}

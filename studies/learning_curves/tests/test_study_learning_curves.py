@@ -17,9 +17,8 @@ from gradrank.measures.metrics import compute
 from gradrank.training.registry import models
 from made_project import SETTINGS
 from recomputed import assert_recomputed
-from studies.learning_curves.curves import comparisons, curves_of, difference, winners
 from studies.learning_curves.experiments import METRIC, UNIT, reduced, run_job, with_steps
-from studies.learning_curves.page import build
+from studies.learning_curves.page import build, comparisons, curves_of, difference, winners
 
 FAMILIES = {"linear": ["regression", "listnet"], "trees": ["mart"]}
 DATASET, SIZES, DRAWS = "synthetic_net", (4, 8, 500), 3

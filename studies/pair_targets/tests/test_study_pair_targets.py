@@ -14,7 +14,6 @@ from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from made_study import PARAMS
 from studies.pair_targets import jobs
-from studies.pair_targets.claims import claims_on_tables, claims_on_targets, fixed_points
 from studies.pair_targets.experiments import (
     KINDS,
     all_pairs,
@@ -23,6 +22,7 @@ from studies.pair_targets.experiments import (
     optimal_probabilities,
     run_job,
 )
+from studies.pair_targets.page import claims_on_tables, claims_on_targets, fixed_points
 
 SIZES, DRAWS = [50, 250], 6
 
@@ -93,7 +93,7 @@ def test_claims_are_lost_where_the_numbers_are_others(found):
 
 
 def test_another_combination_has_other_fixed_points(monkeypatch):
-    monkeypatch.setattr("studies.pair_targets.claims.combine", lambda p, q: p * q)
+    monkeypatch.setattr("studies.pair_targets.page.combine", lambda p, q: p * q)
     assert not fixed_points().holds
 
 

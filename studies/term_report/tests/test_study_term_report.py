@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from gradrank.bench.results import write_job
-from gradrank.models.ranknet_report.pair_net import Examples, PairNet
+from gradrank.models.ranknet_report import Examples, PairNet
 from made_collection import store
 from made_study import DOCUMENTS, PARTS, make_study, part_of, trained_on, written
 from studies.term_report.claims import LOW, MEASURED, WITH_L2
 from studies.term_report.experiments import METRICS, PARAMS, PENALTIES, form_name, run_job
-from studies.term_report.targets import blog_cost, cross_entropy, report_target
+from studies.term_report.page import blog_cost, cross_entropy, report_target
 from studies.term_report.weights import positions
 
 NOISE = {"ranksvm_ndcg": 0.0, "ranksvm": 3.0, "report_whole-l2=0.01": 3.0, "report_hidden-hidden=64": 5.0}

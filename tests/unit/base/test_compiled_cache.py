@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.base.compiled_cache import digest, use_cache_folder
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import use_own_models
+from gradrank.base.processor import digest, use_cache_folder
 
 
 @pytest.fixture

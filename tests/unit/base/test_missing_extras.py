@@ -2,12 +2,11 @@
 
 import pytest
 
-from gradrank.base import extras
+from gradrank.base import errors
 from gradrank.base.errors import GradrankError
 from gradrank.bench.tracking.store import open_store
-from gradrank.data.compressed import blocks
-from gradrank.data.tables.parquet import read_parquet
-from gradrank.data.tables.separated import read_separated
+from gradrank.data.file_forms import blocks
+from gradrank.data.tables.files import read_parquet, read_separated
 
 
 @pytest.fixture
@@ -15,19 +14,19 @@ def without(monkeypatch):
     """Return a function that makes packages appear uninstalled."""
 
     def hide(*names: str) -> None:
-        find_spec = extras.find_spec
-        monkeypatch.setattr(extras, "find_spec", lambda name: None if name in names else find_spec(name))
+        find_spec = errors.find_spec
+        monkeypatch.setattr(errors, "find_spec", lambda name: None if name in names else find_spec(name))
 
     return hide
 
 
 def test_installed_packages_are_accepted_and_missing_ones_named():
-    extras.require("numpy", "json", extra="nets", needed_by="softmax")
-    assert extras.missing(["numpy", "no_such_package"]) == ["no_such_package"]
+    errors.require("numpy", "json", extra="nets", needed_by="softmax")
+    assert errors.missing(["numpy", "no_such_package"]) == ["no_such_package"]
     with pytest.raises(GradrankError, match=r"^softmax: needs no_such_package, .* 'gradrank\[nets\]'$"):
-        extras.require("numpy", "no_such_package", extra="nets", needed_by="softmax")
+        errors.require("numpy", "no_such_package", extra="nets", needed_by="softmax")
     with pytest.raises(GradrankError, match=r"Fix: pip install no_such_package$"):
-        extras.require("no_such_package", extra=None, needed_by="own")
+        errors.require("no_such_package", extra=None, needed_by="own")
 
 
 @pytest.mark.parametrize(

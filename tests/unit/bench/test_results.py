@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import write_stamp
 from gradrank.bench.config.datasets import check_datasets
 from gradrank.bench.folds.costs import Cost
-from gradrank.bench.folds.seeds import measured_folds, timings
+from gradrank.bench.folds.per_query import measured_folds, timings
 from gradrank.bench.results import STUDIES, MethodFolder, NumberedFold, Results, read_job, write_job
 from gradrank.bench.tuning.folders import Contest
 from gradrank.training.fold_folder import Below, Folder, FoldFolder

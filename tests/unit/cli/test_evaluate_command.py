@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli import app
-from gradrank.comparison.rankings.letor_report import letor_report
+from gradrank.comparison.rankings.evaluation import letor_report
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli import app
 from gradrank.cli.options import CONTEST as CONTEST_STAGES
-from gradrank.cli.options import STAGES
-from gradrank.cli.outputs import FILE, FOLDER
+from gradrank.cli.options import FILE, FOLDER, STAGES
 from made_project import DATASET, make_project
 
 FOLD, DATA, RAW = f"results/{DATASET}/prank/fold1", f"data/parquet/{DATASET}", f"data/raw/{DATASET}"

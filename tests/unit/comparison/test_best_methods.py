@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import studentized_range
 
 from gradrank.bench.folds.per_query import read_compact
-from gradrank.comparison.significance.best_methods import DRAWS, best_methods, candidates, covariance_of_errors
+from gradrank.comparison.significance import DRAWS, best_methods, candidates, covariance_of_errors
 from gradrank.comparison.statistics import LEVEL, paired_t
 
 ROOT = Path(__file__).parents[3]

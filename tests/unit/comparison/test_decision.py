@@ -7,9 +7,9 @@ import pytest
 
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.report.contents import ReportedDataset
-from gradrank.bench.report.plots.heat_map import matrices
-from gradrank.bench.studies.paired_tests import Question, describe_significant, paired_tests
-from gradrank.comparison.significance.decision import decide, decide_row
+from gradrank.bench.report.plots.paired_tests import matrices
+from gradrank.bench.studies.tables import Question, describe_significant, paired_tests
+from gradrank.comparison.significance import decide, decide_row
 from gradrank.comparison.statistics import paired_test
 
 OPPOSITE = {"better": "worse", "worse": "better", "no evidence": "no evidence"}

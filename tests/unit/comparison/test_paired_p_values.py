@@ -10,8 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import ttest_1samp
 from scipy.stats import wilcoxon as scipy_wilcoxon
 
-from gradrank.comparison.paired_p_values import EXACT, signed_rank_p_values, student_p_values
-from gradrank.comparison.statistics import compare_all
+from gradrank.comparison.statistics import EXACT, compare_all, signed_rank_p_values, student_p_values
 
 CLOSE = 2e-16
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import nct, t
 
 from gradrank.bench.folds.per_query import read_compact
-from gradrank.comparison.significance.power import POWER, detectable_difference
+from gradrank.comparison.significance import POWER, detectable_difference
 
 ROOT = Path(__file__).parents[3]
 

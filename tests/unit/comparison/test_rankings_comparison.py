@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp, ttest_rel
 from gradrank.base.errors import GradrankError
 from gradrank.comparison.rankings.comparison import compare
 from gradrank.comparison.rankings.evaluation import evaluate
-from gradrank.comparison.significance.resampling_tests import bootstrap_test, randomisation_test
+from gradrank.comparison.significance import bootstrap_test, randomisation_test
 from gradrank.comparison.statistics import holm, mean_interval, wilcoxon
 
 DRAW = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.comparison.rankings.evaluation import evaluate
-from gradrank.comparison.rankings.listings import conventions, metrics
+from gradrank.comparison.rankings.explanation import conventions, metrics
 from gradrank.comparison.statistics import mean_interval
 from gradrank.measures.conventions import CONVENTIONS, Convention
 from gradrank.measures.metrics import compute

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp, ttest_rel
 
-from gradrank.comparison.significance.resampling_tests import RESAMPLES, bootstrap_test, randomisation_test
+from gradrank.comparison.significance import RESAMPLES, bootstrap_test, randomisation_test
 from gradrank.comparison.statistics import effect_size, equivalence, paired_t
 
 DRAW = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gradrank.data.tables.column_names import FURTHER_NAMES, ROLE_NAMES, RUN_COLUMNS, SCORES, normalised
+from gradrank.data.tables.roles import FURTHER_NAMES, ROLE_NAMES, RUN_COLUMNS, SCORES, normalised
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/own-data.md"
 ROWS = {

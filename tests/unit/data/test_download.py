@@ -62,7 +62,7 @@ def test_a_busy_server_is_asked_again_a_missing_file_elsewhere_and_the_mirror_fi
 
 CHILD = """
     import os, resource, signal, sys
-    from gradrank.data.sources import archive
+    from gradrank.data.sources import download
     from gradrank.data.sources import download
     from gradrank.data.sources import fetch
     from gradrank.data.sources.catalogue import Archive, Entry

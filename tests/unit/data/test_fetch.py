@@ -11,7 +11,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import read_sealed
-from gradrank.data.sources import archive as archive_module
+from gradrank.data.sources import download as archive_module
 from gradrank.data.sources import download as download_module
 from gradrank.data.sources.catalogue import Archive
 from gradrank.data.sources.fetch import fetch

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.folds.import_scores import import_scores
+from gradrank.bench.folds.score_exchange import import_scores
 from gradrank.bench.tuning.trials import Plan, tune
-from gradrank.data.folds.held_out import HELD_OUT, draw_held_out
+from gradrank.data.fold_parts import HELD_OUT, draw_held_out
 from gradrank.data.inspect import inspect
 from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse

@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.folds.repeated_files import check_copies, is_repeated
+from gradrank.data.fold_files import check_copies, is_repeated
 from gradrank.data.layout import ROTATION, FoldOptions, Rotation, find_layout, rotation
 
 PARTS = {part: f"0 qid:{part}0 1:1\n1 qid:{part}1 1:2\n" for part in range(1, 6)}

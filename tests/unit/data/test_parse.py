@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PlainFile
+from gradrank.data.file_forms import PlainFile
 from gradrank.data.parse import parse
 from gradrank.data.text import letor
 from gradrank.data.text import text_file as source
-from gradrank.data.text.fixed_width import fixed_width_form, is_usual, usual_values
-from gradrank.data.text.letor import scan_letor
-from gradrank.data.text.rows import read_rows
+from gradrank.data.text.letor import read_rows, scan_letor
+from gradrank.data.text.tokens import fixed_width_form, is_usual, usual_values
 
 LARGEST = np.finfo(np.float32).max
 # Five queries, so that a single file can be divided; the line under test is added to them.

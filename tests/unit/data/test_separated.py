@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.reader import read_collection
-from gradrank.data.tables.separated import BLOCK, read_separated
+from gradrank.data.tables.files import BLOCK, read_separated
 
 
 def test_a_row_may_be_longer_than_the_first_block(tmp_path):

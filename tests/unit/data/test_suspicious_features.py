@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from gradrank import Ranker
 from gradrank.bench.cli import app
-from gradrank.data.merged_values import merges
-from gradrank.data.suspicious_features import feature_warnings, order_counts
-from gradrank.data.tables.column_names import may_be_outcome
+from gradrank.data.checks import feature_warnings, order_counts
+from gradrank.data.exact_values import merges
+from gradrank.data.tables.roles import may_be_outcome
 
 QUERIES, ROWS = 40, 6
 QID = np.repeat(np.arange(QUERIES), ROWS)

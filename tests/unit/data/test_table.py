@@ -9,7 +9,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
-from gradrank.data.compressed import PlainFile
+from gradrank.data.file_forms import PlainFile
 from gradrank.data.layout import ROTATION
 from gradrank.data.parse import parse
 from gradrank.data.tables.roles import Columns

@@ -7,7 +7,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
-from gradrank.explanations import exchanged_scores, sampled_shapley
+from gradrank.explanations import shapley
 from gradrank.explanations.pairs import best_two, explain_pair
 from gradrank.training.scoring_form import Combined, LinearForm, QuadraticForm, TreesForm
 from made_folds import enumerated, fold, random_tree, trees_function
@@ -212,8 +212,8 @@ def test_the_seed_decides_the_sample():
 @pytest.mark.parametrize("name", SAMPLED)
 def test_the_size_of_batches_does_not_matter(name, monkeypatch):
     expected = explain_pair(SAMPLED[name], query(), 0, 1)
-    monkeypatch.setattr(exchanged_scores, "BATCH_VALUES", 100)
-    monkeypatch.setattr(sampled_shapley, "BATCH_COALITIONS", 50)
+    monkeypatch.setattr(shapley, "BATCH_VALUES", 100)
+    monkeypatch.setattr(shapley, "BATCH_COALITIONS", 50)
     found = explain_pair(SAMPLED[name], query(), 0, 1)
     assert np.allclose(found.contributions, expected.contributions, rtol=0, atol=1e-12)
     assert np.allclose(found.errors, expected.errors, rtol=0, atol=1e-12)

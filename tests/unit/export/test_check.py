@@ -13,8 +13,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.reader import Batch
-from gradrank.export.check import check, in_other_order
-from gradrank.export.export import export
+from gradrank.export.export import check, export, in_other_order
 from gradrank.models.single_feature import SingleFeature
 from gradrank.training.trained_fold import TrainedFold
 

@@ -5,8 +5,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.comparison.rankings.evaluation import evaluate
-from gradrank.measures.metric_names import metric_name
-from gradrank.measures.metrics import METRICS, find, metric_label
+from gradrank.measures.metrics import METRICS, find, metric_label, metric_name
 
 SPELLINGS = ["nDCG@10", "nDCG", "AP", "MAP", "RR", "P@5", "Precision@5", "R@10", "Recall@10", "Rprec", "IPrec@0.1"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradrank
-from gradrank.measures.short_lists import short_lists
+from gradrank.measures.query_values import short_lists
 from made_collection import store_halves
 
 METRICS = ["ndcg@3", "ndcg@5", "p@5", "map"]

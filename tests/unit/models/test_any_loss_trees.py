@@ -5,8 +5,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.training.contract.test_models import collection
-from gradrank.training.lookup import find_loss
-from gradrank.training.registry import get_model
+from gradrank.training.registry import find_loss, get_model
 
 
 def part(seed):

@@ -8,14 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.base.errors import GradrankError
-from gradrank.models.arsm import ARSM, ARSMParams
-from gradrank.models.arsm.expected_measure import expected_value, measure_of
-from gradrank.models.arsm.gradient import arsm_gradient, entropy_gradient, swapped_values
-from gradrank.models.arsm.tanh_net import TanhNet
+from gradrank.models.arsm import (
+    ARSM,
+    ARSMParams,
+    TanhNet,
+    arsm_gradient,
+    entropy_gradient,
+    expected_value,
+    measure_of,
+    swapped_values,
+)
 from gradrank.training.nets.net import Net
 from gradrank.training.selection import Criterion
 from gradrank.training.solvers.adam import Adam, Average
-from studies.arsm.estimators import Estimates, estimates
+from studies.arsm.gradient import Estimates, estimates
 
 MEASURES = ["ndcg@10", "ndcg@2", "ap", "p@2"]
 every_measure = pytest.mark.parametrize("name", MEASURES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradrank.models.arsm import ARSM
-from gradrank.models.mcrank import McRank
+from gradrank.models.mart import McRank
 from gradrank.models.ranknet_report import RankNetReport
 from gradrank.training.contract.test_models import fit, random_part
 from gradrank.training.form_scores import form_scores

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from gradrank.data.collection import Collection
-from gradrank.models.frank import FRankParams, boost
-from gradrank.models.frank.fidelity import pair_weights
-from gradrank.training.losses.frank import frank
-from gradrank.training.solvers.stumps import PERFECT, stump_thresholds
+from gradrank.models.frank import FRankParams, boost, pair_weights
+from gradrank.training.losses.pairwise import frank
+from gradrank.training.solvers.weighted_terms import PERFECT, stump_thresholds
 
 SIGMOID = lambda h: 1.0 / (1.0 + np.exp(-h))  # noqa: E731
 

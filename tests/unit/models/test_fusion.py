@@ -20,8 +20,8 @@ from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.models.fusion import comparable_scores as fusing
+from gradrank.models.fusion import cross_validated_scores, learned_weights
 from gradrank.models.fusion.comparable_scores import borda, reciprocal_rank, z_score
-from gradrank.models.fusion.stacking import cross_validated_scores, learned_weights
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.registry import get_model
 from gradrank.training.selection import measure

@@ -8,9 +8,8 @@ import pytest
 from scipy.special import expit
 
 from gradrank.training import losses
-from gradrank.training.lookup import find_loss, loss_names
 from gradrank.training.nets.neural import NeuralRanker
-from gradrank.training.registry import models
+from gradrank.training.registry import find_loss, loss_names, models
 from made_rankings import linear_grades, silent
 
 MEMBERS = [cls for cls in models().values() if issubclass(cls, NeuralRanker)]

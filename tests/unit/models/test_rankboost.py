@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import crucial_pairs
 from gradrank.models.rankboost import RankBoost, RankBoostParams, boost
-from gradrank.training.solvers.stumps import stump_thresholds
+from gradrank.training.solvers.weighted_terms import stump_thresholds
 from made_rankings import silent
 
 seeds = st.integers(0, 2**32 - 1)

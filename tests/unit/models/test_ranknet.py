@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from gradrank.models.lambdarank import LambdaRank
 from gradrank.models.ranknet import RankNetTwoLayer
-from gradrank.training.losses.ranknet import ranknet
+from gradrank.training.losses.pairwise import ranknet
 from gradrank.training.nets.net import standardisation, standardised
 from gradrank.training.nets.torch_training import create_scorer
 from gradrank.training.solvers.linear import l2_path

@@ -8,12 +8,11 @@ from scipy.special import expit
 
 from gradrank.data.order import order
 from gradrank.data.pairs import crucial_pairs
-from gradrank.models.lambdarank_faithful import LambdaRankFaithful
-from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
-from gradrank.training.losses.lambdarank import ndcg_swap
-from gradrank.training.losses.ranknet import pair_cost
-from gradrank.training.solvers.pair_descent import update_by_group, update_by_pair
-from gradrank.training.solvers.stochastic import initial_layers
+from gradrank.models.lambdarank import LambdaRankFaithful
+from gradrank.models.ranknet import RankNet2005Linear, RankNet2005TwoLayer
+from gradrank.training.losses.pairwise import pair_cost
+from gradrank.training.losses.swap_weighted import ndcg_swap
+from gradrank.training.solvers.stochastic import initial_layers, update_by_group, update_by_pair
 from made_rankings import linear_grades
 
 

@@ -8,9 +8,15 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.models.ranknet_kernel import RankNetKernel, RankNetKernelParams
-from gradrank.models.ranknet_kernel.nystroem import Kernel, Problem, independent, regularised_path
-from gradrank.training.losses.ranknet import ranknet, ranknet_curvature
+from gradrank.models.ranknet_kernel import (
+    Kernel,
+    Problem,
+    RankNetKernel,
+    RankNetKernelParams,
+    independent,
+    regularised_path,
+)
+from gradrank.training.losses.pairwise import ranknet, ranknet_curvature
 
 RBF = Kernel("rbf", 0.25, 2)
 L2 = (0.1, 0.01, 0.001)

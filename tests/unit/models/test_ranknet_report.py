@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gradrank.data.pairs import Pairs
-from gradrank.models.ranknet_report import RankNetReport
-from gradrank.models.ranknet_report.pair_net import Examples, PairNet, draw_documents, draw_pairs, train_epochs
+from gradrank.models.ranknet_report import Examples, PairNet, RankNetReport, draw_documents, draw_pairs, train_epochs
 from gradrank.training.nets.net import Net
 from made_rankings import linear_grades
 

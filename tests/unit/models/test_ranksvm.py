@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
-from gradrank.models.ranksvm import RankSVM, RankSVML1Dual
-from gradrank.models.ranksvm_ndcg import RankSVMNDCG, RankSVMNDCGL2Dual
-from gradrank.training.solvers.ranksvm.dual import solve_dual
-from gradrank.training.solvers.ranksvm.objective import group_by_grade, sort_groups, violation_sums
-from gradrank.training.solvers.ranksvm.primal import solve_primal
+from gradrank.models.ranksvm import RankSVM, RankSVML1Dual, RankSVMNDCG, RankSVMNDCGL2Dual
+from gradrank.training.solvers.ranksvm import group_by_grade, solve_dual, solve_primal, sort_groups, violation_sums
 
 WEIGHTINGS = ("pair", "query", "ndcg")
 

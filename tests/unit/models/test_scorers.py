@@ -5,10 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradrank.training.lookup import find_loss
 from gradrank.training.nets.net_files import load_net
 from gradrank.training.nets.torch_training import create_scorer, mean_loss
-from gradrank.training.registry import models
+from gradrank.training.registry import find_loss, models
 from gradrank.training.scorers.realmlp import coslog4, flat_cosine
 from made_rankings import linear_grades
 

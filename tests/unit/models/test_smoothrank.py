@@ -6,8 +6,8 @@ import pytest
 from gradrank.data.collection import Collection
 from gradrank.measures.metrics import ndcg_at
 from gradrank.models.regression import Regression
-from gradrank.models.smoothrank.annealing import annealed
-from gradrank.training.losses.smoothrank import smoothrank
+from gradrank.models.smoothrank import annealed
+from gradrank.training.losses.smooth_ndcg import smoothrank
 from gradrank.training.registry import get_model
 
 

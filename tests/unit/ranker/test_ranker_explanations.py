@@ -9,7 +9,7 @@ from gradrank import Ranker, evaluate
 from gradrank.base.errors import GradrankError
 from gradrank.explanations.pairs import explain_pair
 from gradrank.training.scoring_form import TreesForm
-from gradrank.training.solvers.tree_forms import lightgbm_forms
+from gradrank.training.solvers.boosting import lightgbm_forms
 from made_folds import fold
 
 RANDOM = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.data.reader import feature_matrix, read_collection
 from gradrank.ranker import ranker as ranker_module
 from gradrank.ranker.inputs import Reader
-from gradrank.training.history import History
+from gradrank.training.best_of import History
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")

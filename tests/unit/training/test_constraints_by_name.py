@@ -12,7 +12,7 @@ import gradrank
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
 from gradrank.bench.folds.job import train
-from gradrank.bench.provenance.settings import dataset_settings, short_digest
+from gradrank.bench.provenance.records import dataset_settings, short_digest
 from gradrank.data.parse import parse
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.trained_fold import TrainedFold

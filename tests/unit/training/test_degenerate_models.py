@@ -8,7 +8,7 @@ import pytest
 import gradrank
 from gradrank import DegenerateModelWarning, Ranker
 from gradrank.base.errors import GradrankError
-from gradrank.bench.diff.folder import read_folder
+from gradrank.bench.diff.read_state import read_folder
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
 from gradrank.bench.report.tables.summary import summary

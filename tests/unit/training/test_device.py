@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from gradrank.base.errors import GradrankError
 from gradrank.training.contract.test_models import QUICK_SCORERS
-from gradrank.training.nets.device import TorchParams, prepare
+from gradrank.training.nets.net_params import TorchParams, prepare
 from gradrank.training.registry import models
 from made_rankings import linear_grades
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.training.lookup import find_loss, loss_names
+from gradrank.training.registry import find_loss, loss_names
 
 # Settings other than the defaults that execute other branches of the code.
 SETTINGS = {

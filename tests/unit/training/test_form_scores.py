@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradrank.models.ranknet_kernel.nystroem import Kernel
+from gradrank.models.ranknet_kernel import Kernel
 from gradrank.training.form_scores import form_scores
 from gradrank.training.nets.net import Net
 from gradrank.training.scoring_form import Combined, KernelForm, LinearForm, NetForm, QuadraticForm, Tree, TreesForm

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradrank.models.coordinate_ascent.line_search import means_along
+from gradrank.models.coordinate_ascent import means_along
 from gradrank.training.selection import Criterion
 
 

@@ -8,13 +8,10 @@ import pytest
 from scipy.special import expit, log_softmax
 
 from gradrank.measures.metrics import ndcg_at
-from gradrank.training.lookup import find_loss
-from gradrank.training.losses.mdprank import returns
-from gradrank.training.losses.neural_ndcg import sinkhorn
-from gradrank.training.losses.softrank import rank_distributions
+from gradrank.training.losses.listwise import order_likelihood, returns
+from gradrank.training.losses.smooth_ndcg import rank_distributions, sinkhorn, soft_sort
 from gradrank.training.ndcg_gains import ALL_RANKS, ideal_shares
-from gradrank.training.neural_sort import soft_sort
-from gradrank.training.plackett_luce import order_likelihood
+from gradrank.training.registry import find_loss
 
 OFFSETS = np.array([0, 6, 13, 14])
 LABELS = np.random.default_rng(5).integers(0, 4, 14).astype(np.int32)

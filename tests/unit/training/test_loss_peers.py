@@ -6,7 +6,7 @@ rax computed in float64, allRank in float32 or with float32 discounts.
 import numpy as np
 import pytest
 
-from gradrank.training.lookup import find_loss
+from gradrank.training.registry import find_loss
 
 SCORES = np.array([1.2, -0.3, 0.8, 0.1, -1.5, 0.4])
 LABELS = np.array([0, 2, 1, 0, 1, 2], np.int32)

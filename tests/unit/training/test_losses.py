@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from gradrank.data.order import order
-from gradrank.training.losses.lambdarank import lambdarank, ndcg_swap, normalize_by_query
-from gradrank.training.losses.ranknet import pair_cost, ranknet
+from gradrank.training.losses.pairwise import pair_cost, ranknet
+from gradrank.training.losses.swap_weighted import lambdarank, ndcg_swap, normalize_by_query
 
 
 @st.composite

@@ -1,6 +1,6 @@
 """Family and year of a model follow from its class and its summary."""
 
-from gradrank.training.literature.model_families import OTHERS, by_family, family, year
+from gradrank.training.literature import OTHERS, by_family, family, year
 from gradrank.training.registry import get_model, models
 
 

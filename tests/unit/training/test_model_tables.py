@@ -4,7 +4,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.cli.listings import list_models
-from gradrank.training.literature.model_families import by_family
+from gradrank.training.literature import by_family
 from gradrank.training.literature.model_tables import model_table
 from gradrank.training.registry import models
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gradrank.data.pairs import crucial_pairs
 from gradrank.measures.metrics import ndcg_beta
-from gradrank.training.ndcg_beta import ideal_dcg_beta
+from gradrank.training.ndcg_gains import ideal_dcg_beta
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=9), max_size=6))

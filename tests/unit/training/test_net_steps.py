@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from gradrank.training.nets.embeddings import CosineOfTurns, encoding_arrays
 from gradrank.training.nets.layer_functions import affine, attend_within, linear_per_token, selu
 from gradrank.training.nets.net_files import load_net
-from gradrank.training.nets.robust_inputs import quantiles, robust_standardisation
+from gradrank.training.nets.scorer import quantiles, robust_standardisation
 from gradrank.training.nets.steps import cosine_of_turns
 from random_forms import random_features, random_steps
 

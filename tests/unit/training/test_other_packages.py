@@ -10,9 +10,9 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import Extension
-from gradrank.training import lookup, registry
-from gradrank.training.lookup import find_loss, import_from, loss_module, loss_names
+from gradrank.training import registry
 from gradrank.training.model import registered
+from gradrank.training.registry import find_loss, import_from, loss_module, loss_names
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/gradrank-example/src"
 SHIPPED = Path(registry.__file__).parents[1] / "models/single_feature.py"
@@ -38,12 +38,12 @@ def extend(tmp_path, monkeypatch):
 
     def apply(losses=(), models=()):
         added = write(dict(losses))
-        monkeypatch.setattr(lookup, "extensions", lambda group: added)
         added_models = (*registry.extensions("gradrank.models"), *write(dict(models)))
-        monkeypatch.setattr(registry, "extensions", lambda group: added_models)
+        both = {"gradrank.losses": added, "gradrank.models": added_models}
+        monkeypatch.setattr(registry, "extensions", both.__getitem__)
         others = [*added, *added_models[1:]]
         found = {each.package: each for each in others}
-        monkeypatch.setattr(lookup, "extension_of", lambda module: found.get(module.partition(".")[0]))
+        monkeypatch.setattr(registry, "extension_of", lambda module: found.get(module.partition(".")[0]))
 
     yield apply
     for name in [name for name, cls in registered.items() if cls.__module__.partition(".")[0] in written]:
@@ -58,14 +58,14 @@ LOSS = (
 def test_a_loss_of_another_package_is_found_by_name(extend):
     extend(losses={"my_losses": {"my_loss": LOSS.format("my_loss"), "_helper": "1 / 0"}})
     assert "my_loss" in loss_names() and "_helper" not in loss_names()
-    assert loss_module("my_loss") == "my_losses.my_loss" and loss_module("softmax") == f"{lookup.LOSSES}.softmax"
+    assert loss_module("my_loss") == "my_losses.my_loss" and loss_module("softmax") == f"{registry.LOSSES}.listwise"
     assert find_loss("my_loss")(np.ones(2), np.zeros(2), np.array([0, 2]))[0] == 0.0
     with pytest.raises(GradrankError, match="did you mean 'my_loss'"):
         find_loss("my_los")
 
 
 def test_a_loss_without_its_function_and_a_package_that_fails_are_named(extend):
-    extend(losses={"misnamed": {"my_loss": LOSS.format("another")}})
+    extend(losses={"misnamed": {"my_loss": "def another():\n    return 0\n"}})
     with pytest.raises(GradrankError, match=r"misnamed\.my_loss: no function 'my_loss'"):
         find_loss("my_loss")
     extend(losses={"broken": {"__init__": "import no_such_module_at_all"}})
@@ -77,14 +77,16 @@ def test_an_entry_point_that_names_a_module_is_refused(extend, tmp_path, monkeyp
     extend()
     (tmp_path / "plain.py").write_text("")
     extension = Extension("plain", "plain-distribution", "1.0")
-    monkeypatch.setattr(lookup, "extension_of", lambda module: extension)
+    monkeypatch.setattr(registry, "extension_of", lambda module: extension)
     with pytest.raises(GradrankError, match=r"plain-distribution.*is a module, and a package is expected"):
         import_from(extension)
 
 
 def test_two_losses_of_the_same_name_are_an_error_that_names_both_packages(extend):
     extend(losses={"one": {"softmax": LOSS.format("softmax")}})
-    with pytest.raises(GradrankError, match=r"'softmax' in gradrank\.training\.losses\.softmax and one\.softmax\. Fix"):
+    with pytest.raises(
+        GradrankError, match=r"'softmax' in gradrank\.training\.losses\.listwise and one\.softmax\. Fix"
+    ):
         loss_names()
 
 

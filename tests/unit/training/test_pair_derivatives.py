@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from gradrank.training.losses.lambdaloss import lambdaloss
-from gradrank.training.losses.lambdarank import lambdarank
-from gradrank.training.losses.yeti import yeti
+from gradrank.training.losses.swap_weighted import lambdaloss, lambdarank, yeti
 from gradrank.training.solvers.pair_derivatives import lambda_derivatives, yeti_derivatives
 
 OFFSETS = np.array([0, 7, 8, 20, 20, 23])

@@ -9,12 +9,11 @@ from scipy.optimize import approx_fprime
 from gradrank.base.errors import GradrankError
 from gradrank.data.pairs import Pairs, PairSource, crucial_pairs
 from gradrank.models.frank import FRank
-from gradrank.models.ranknet import RankNetLinear, RankNetTwoLayer
-from gradrank.models.ranknet_2005 import RankNet2005Linear, RankNet2005TwoLayer
+from gradrank.models.ranknet import RankNet2005Linear, RankNet2005TwoLayer, RankNetLinear, RankNetTwoLayer
 from gradrank.models.ranknet_kernel import RankNetKernel
 from gradrank.models.ranknet_report import RankNetReport
 from gradrank.models.ranksvm import RankSVM, RankSVML1Dual, RankSVML2Dual, RankSVMSparse
-from gradrank.training.losses.ranknet import pair_cost, ranknet
+from gradrank.training.losses.pairwise import pair_cost, ranknet
 from gradrank.training.training_queries import with_grades_to_order, with_pairs_to_order
 from made_rankings import linear_grades
 

@@ -7,7 +7,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli.citations import cite
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.training.literature.references import missing, named, references
+from gradrank.training.literature import missing, named, references
 from gradrank.training.registry import models
 
 WITHOUT = {"single_feature"}  # a baseline without a publication

@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, linprog
 
-from gradrank.training.solvers.ranksvm.dual import solve_dual
-from gradrank.training.solvers.ranksvm.objective import group_by_grade, weight_crucial_pairs
-from gradrank.training.solvers.ranksvm.smoothed_hinge import smoothed_hinge, solve_smoothed_hinge
+from gradrank.training.solvers.ranksvm import (
+    group_by_grade,
+    smoothed_hinge,
+    solve_dual,
+    solve_smoothed_hinge,
+    weight_crucial_pairs,
+)
 from made_rankings import linear_grades
 
 

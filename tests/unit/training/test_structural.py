@@ -7,9 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from gradrank.data.collection import Collection
-from gradrank.models.structural.cutting_planes import CuttingPlanes
-from gradrank.models.structural.risks import MAPRisk, PairRisk, most_violating
-from gradrank.training.solvers.ranksvm.dual import solve_dual
+from gradrank.models.structural import CuttingPlanes, MAPRisk, PairRisk, most_violating
+from gradrank.training.solvers.ranksvm import solve_dual
 
 
 def collection(seed, sizes=(6, 9, 5, 8), features=4, grades=3):

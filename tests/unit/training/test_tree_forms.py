@@ -5,7 +5,7 @@ import pytest
 
 from gradrank.training.form_scores import form_scores
 from gradrank.training.scoring_form import NoScoringForm
-from gradrank.training.solvers.tree_forms import lightgbm_forms, mean_form
+from gradrank.training.solvers.boosting import lightgbm_forms, mean_form
 
 ZERO = np.float32(1e-35)  # LightGBM replaces values up to this size by 0
 AROUND_ZERO = [0.0, -0.0, 1e-45, -1e-45, 1e-36, -1e-36, 1e-34, -1e-34, 1e-30, -1e-30, 1.0, -1.0]

@@ -6,7 +6,7 @@ from pathlib import Path
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.bench.config.params import load
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.training.literature.references import missing, named, references
+from gradrank.training.literature import missing, named, references
 from gradrank.training.registry import get_model, models
 
 

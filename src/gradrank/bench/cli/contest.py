@@ -13,7 +13,7 @@ from gradrank.bench.cli.options import Model, Pairs, Seed
 from gradrank.cli.options import CONTEST, Convention, Data, example, use_one_thread
 
 if TYPE_CHECKING:
-    from gradrank.bench.tuning.selection import Choice
+    from gradrank.bench.tuning.choices import Choice
 
 commands = typer.Typer()
 
@@ -53,7 +53,7 @@ def tune(
     """
     use_one_thread()
     from gradrank.base.conventions import LETOR4
-    from gradrank.bench.tuning.selection import choose
+    from gradrank.bench.tuning.choices import choose
     from gradrank.bench.tuning.trials import Plan
     from gradrank.bench.tuning.trials import tune as run
     from gradrank.bench.tuning.variants import warm_up
@@ -127,11 +127,10 @@ def refit(
     """
     use_one_thread()
     from gradrank.bench.tuning.choice_values import CHOICE_VALUES, evaluate_choices
-    from gradrank.bench.tuning.folders import Contest
-    from gradrank.bench.tuning.members import member_choices, tuner_choices
+    from gradrank.bench.tuning.choices import member_choices, tuner_choices
+    from gradrank.bench.tuning.folders import Contest, check_made_with
     from gradrank.bench.tuning.refits import Refits, train_members
     from gradrank.bench.tuning.refits import refit as run
-    from gradrank.bench.tuning.values import check_made_with
     from gradrank.data.stored import StoredCollection
     from gradrank.measures.conventions import resolve
 
@@ -170,10 +169,9 @@ def divisions(
     The configuration is the one that the first tuner would choose for all folds.
     """
     use_one_thread()
+    from gradrank.bench.tuning.choices import tuner_choices
     from gradrank.bench.tuning.divisions import evaluate_divisions
-    from gradrank.bench.tuning.folders import Contest
-    from gradrank.bench.tuning.members import tuner_choices
-    from gradrank.bench.tuning.values import check_made_with
+    from gradrank.bench.tuning.folders import Contest, check_made_with
     from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)

@@ -33,9 +33,8 @@ def init(
     Afterwards, `snakemake` runs the benchmark in that folder. Existing files are never overwritten. In the folder of an
     existing project, --git and --dvc add what is missing.
     """
+    from gradrank.bench.config.project_folder import check, missing_tools, next_command, set_up
     from gradrank.bench.config.project_folder import init as run
-    from gradrank.bench.config.project_folder import missing_tools, next_command
-    from gradrank.bench.config.version_control import check, set_up
 
     check(folder, git, dvc)
     files = run(folder, data, complete=git or dvc)
@@ -58,7 +57,7 @@ def export(
     ],
 ) -> None:
     """Write a model's test rankings for other evaluation programs: TREC run and qrels, and LETOR scores."""
-    from gradrank.bench.folds.export import export_model
+    from gradrank.bench.folds.score_exchange import export_model
 
     for path in export_model(folder, data, out):
         typer.echo(path)

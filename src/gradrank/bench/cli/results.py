@@ -1,19 +1,70 @@
-"""Commands that show parameters and results: schema, diff, verify and cite."""
+"""Commands that show or submit results: submit, schema, diff, verify, cite and table."""
 
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.files import atomic
 from gradrank.bench.cli.options import ParamsFile, ResultsFolder, run_settings
 from gradrank.bench.results import Results
 from gradrank.cli.inspect import STATES
-from gradrank.cli.options import INSPECT, example
+from gradrank.cli.options import INSPECT, USE, Data, example
 
 commands = typer.Typer()
+
+
+@commands.command(
+    rich_help_panel=USE,
+    epilog=example(
+        "gradrank submit results/mq2007/rocchio --data data/parquet/mq2007 --authors 'A. Author' --selection validation"
+    ),
+)
+def submit(
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<method> of an evaluated method.")],
+    data: Data,
+    authors: Annotated[str, typer.Option(help="Authors of the submission.")],
+    selection: Annotated[
+        Literal["validation", "default"],
+        typer.Option(
+            help="How the settings were chosen. validation: on the validation part of each fold. default: not on these "
+            "data. Settings that were chosen on a test part cannot be submitted."
+        ),
+    ],
+    scores: Annotated[
+        str | None, typer.Option(help="Score files of another program to import first, such as 'runs/fold{fold}.txt'.")
+    ] = None,
+    summary: Annotated[str, typer.Option(help="One sentence that describes the method.")] = "",
+    year: Annotated[int | None, typer.Option(help="Year of the publication.")] = None,
+    publication: Annotated[Path | None, typer.Option(help="BibTeX file of the publication.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder to write. By default, submissions/<dataset>/<method>.")
+    ] = None,
+) -> None:
+    """Prepare a method for the leaderboard: scores, values per query, code, description and checksums.
+
+    Add the written folder to a pull request. `gradrank verify` checks it.
+    """
+    from gradrank.bench.provenance.submissions import import_method
+    from gradrank.bench.provenance.submissions import submit as run
+    from gradrank.bench.results import MethodFolder
+
+    method = MethodFolder(folder)
+    if scores is not None:
+        import_method(method, scores, data)
+    target = out or Path("submissions", method.dataset, method.name)
+    run(
+        method,
+        data,
+        target,
+        {"authors": authors, "selection": selection, "summary": summary, "year": year},
+        publication,
+    )
+    typer.echo(f"{target}\nNext: run `gradrank verify`, and open a pull request with this folder.")
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank schema"))
@@ -132,8 +183,7 @@ def _recheck(params: Path, results: Path, count: int, seed: int | None, only: li
 
 def _repair(results: Path, data: Path, yes: bool) -> None:
     """List what `gradrank verify --repair` removes, and remove it if the user agrees. `yes`: do not ask."""
-    from gradrank.bench.provenance.audit import audit, stamps
-    from gradrank.bench.provenance.repair import carry_out, plan_repair
+    from gradrank.bench.provenance.audit import audit, carry_out, plan_repair, stamps
 
     can_ask = sys.stdin is not None and sys.stdin.isatty()
     plan = plan_repair((mismatch for stamp in stamps(results, data) for mismatch in audit(stamp)), results, data)
@@ -178,3 +228,83 @@ def cite(
 
     for text in run(methods or [], data.split(",") if data else [], params):
         typer.echo(text)
+
+
+SEVERAL = ("--methods", "--metrics")
+
+
+class SeveralValues(TyperCommand):
+    """A command whose options SEVERAL take all words up to the next option: `--metrics ndcg@10 map`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Repeat the name of the option before each further word, then parse."""
+        repeated, option = [], ""
+        for word in args:
+            if word.startswith("-"):
+                option = word if word in SEVERAL else ""
+            elif option and repeated[-1] != option:
+                repeated.append(option)
+            repeated.append(word)
+        return super().parse_args(ctx, repeated)
+
+
+@commands.command(
+    cls=SeveralValues,
+    rich_help_panel=INSPECT,
+    epilog=example("gradrank table mq2007 ohsumed --metrics ndcg@10 map --format latex"),
+)
+def table(
+    results: Annotated[
+        list[str], typer.Argument(help="Data sets: names in results/, folders results/<dataset>, or a results root.")
+    ],
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Methods, separated by blanks or commas. By default, those of the summary.")
+    ] = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="Evaluated metrics; rows are sorted by the first. By default, all, sorted by NDCG@10."),
+    ] = None,
+    convention: Annotated[
+        str | None, typer.Option(help="Evaluated convention. By default, the primary convention of each data set.")
+    ] = None,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Add half the 95% interval to each mean.")] = False,
+    baseline: Annotated[
+        str | None, typer.Option(help="Add the difference of each method from this one, with its 95% interval.")
+    ] = None,
+    format: Annotated[
+        Literal["markdown", "latex", "csv"] | None,
+        typer.Option(help="By default, the format that the suffix of --out names, else Markdown."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File to write. By default, standard output.")
+    ] = None,
+) -> None:
+    """Print a table of methods by metrics from finished results, for a paper.
+
+    Rows are sorted by value. The methods that may be the best are bold; the caption states the rule. CSV has every
+    digit.
+    """
+    from gradrank.bench.report.tables.results_table import table as run
+
+    found = run(
+        *results,
+        methods=_words(methods),
+        metrics=_words(metrics),
+        convention=convention,
+        intervals=intervals,
+        baseline=baseline,
+    )
+    suffixes = {".tex": "latex", ".csv": "csv"}
+    form = format or suffixes.get(out.suffix if out else "", "markdown")
+    text = {"markdown": found.to_markdown, "latex": found.to_latex, "csv": found.to_csv}[form]().rstrip("\n")
+    if out is None:
+        typer.echo(text)
+        return
+    with atomic(out) as partial:
+        partial.write_text(text + "\n", encoding="utf-8")
+    typer.echo(out)
+
+
+def _words(values: list[str] | None) -> list[str] | None:
+    """Return the words of an option that was given several times or with commas; None if it was not given."""
+    return None if values is None else [word for value in values for word in value.split(",") if word]

@@ -1,4 +1,4 @@
-"""Stages of the workflow up to the studies as commands, one per rule. Each command can also be run by hand."""
+"""Stages of the workflow as commands, one per rule. Each command can also be run by hand."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from gradrank.base.errors import GradrankError, unknown
+from gradrank.base.files import write_json
 from gradrank.bench.cli.options import (
+    REPORT,
     Code,
     Fold,
     Members,
@@ -14,6 +16,7 @@ from gradrank.bench.cli.options import (
     Model,
     Normalise,
     Pairs,
+    ParamsFile,
     ResultsFolder,
     Seed,
     Settings,
@@ -147,7 +150,7 @@ def parse(
         f"{out}: {description['rows']:,} rows, {description['queries']:,} queries, {description['features']} features"
     )
     if complete_for and "missing_values" in description:
-        from gradrank.training.missing_values import check_missing_values
+        from gradrank.training.fit import check_missing_values
 
         check_missing_values(out, description, complete_for.split(","))
 
@@ -209,7 +212,7 @@ def train(
 
 
 def _training_code(model: str, params: dict[str, Any]) -> str:
-    from gradrank.bench.provenance.code import training_code
+    from gradrank.bench.provenance.records import training_code
     from gradrank.training.fit import resolve
 
     resolve(model, params)  # raises an error with the name of a wrong parameter
@@ -236,7 +239,7 @@ def import_scores(
 ) -> None:
     """Import the scores of another program as a fold of a method: LETOR scores, a TREC run or Parquet."""
     from gradrank.bench.config.code_digest import code_digest
-    from gradrank.bench.folds.import_scores import import_scores as run
+    from gradrank.bench.folds.score_exchange import import_scores as run
 
     run(scores, data, fold, seed, out, code or code_digest("import_scores"))
 
@@ -285,10 +288,9 @@ def summary(
 
     Writes summary.json, summary.md, tables with paired tests and, last, provenance.json.
     """
-    from gradrank.base.own_folders import check_own_files
+    from gradrank.base.stamps import check_own_files
     from gradrank.base.validation import read_params
-    from gradrank.bench.provenance.records import write_record
-    from gradrank.bench.provenance.settings import dataset_settings
+    from gradrank.bench.provenance.records import dataset_settings, write_record
     from gradrank.bench.report.tables.summary import summary as run
     from gradrank.bench.results import DatasetFolder
 
@@ -318,9 +320,9 @@ def study(
 
     Writes the page, its tables and numbers, and provenance.json.
     """
-    from gradrank.base.own_folders import check_own_files
+    from gradrank.base.stamps import check_own_files
     from gradrank.base.validation import read_params
-    from gradrank.bench.provenance.settings import study_settings
+    from gradrank.bench.provenance.records import study_settings
     from gradrank.bench.provenance.study_records import study_code, write_study_record
     from gradrank.bench.studies.study import Inputs
     from gradrank.bench.studies.writing import write_study
@@ -359,3 +361,81 @@ def study_job(
     if job not in jobs:
         raise GradrankError(unknown(f"job of {name}", job, jobs))
     write_job(out, get_study(name, "experiments").run_job(jobs[job], data, seed))
+
+
+@commands.command(
+    rich_help_panel=STAGES, epilog=example("gradrank explanations results/mq2007 --data data/parquet/mq2007 --seed 1")
+)
+def explanations(
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>, with a summary.")],
+    data: Data,
+    seed: Seed,
+    convention: Convention = "letor4",
+    code: Code = None,
+) -> None:
+    """Explain what the best methods of a data set learned, and write FOLDER/explanations.json for the report.
+
+    The file has the importance of each feature on the test parts, and the contributions of the features to pairs of
+    documents that two methods order differently. Nothing is chosen by it.
+    """
+    use_one_thread()
+    from gradrank.bench.config.code_digest import code_digest
+    from gradrank.bench.report.explanations import explanations as run
+
+    run(folder, data, convention, seed, code or code_digest("explanations"))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank collect --datasets mq2007,ohsumed"))
+def collect(
+    datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
+    results: ResultsFolder = Path("results"),
+) -> None:
+    """Collect the files that DVC versions: per_query.parquet, metrics.json, methods.csv and the stamp run.json."""
+    from gradrank.bench.provenance.records import collect as run
+
+    run(Results(results), datasets.split(","))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank report --datasets mq2007 --out mq2007.html"))
+def report(
+    results: ResultsFolder = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="HTML file to write. It needs no other file.")] = REPORT,
+    convention: Convention = "letor4",
+    datasets: Annotated[str, typer.Option(help="Show only these data sets, such as 'mq2007,ohsumed'.")] = "",
+    studies: Annotated[str, typer.Option(help="Show only these studies, such as 'arsm'.")] = "",
+) -> None:
+    """Write the results as one HTML file that opens offline, and print the best methods."""
+    from gradrank.bench.report.document import report as run
+
+    only = (_names(datasets), _names(studies))
+    typer.echo(run(results, out, convention, only=only if any(only) else None))
+
+
+def _names(listed: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name for name in listed.split(",") if name]
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("""gradrank track --datasets '{"mq2007": ["lambdamart"]}'"""))
+def track(
+    datasets: Annotated[str, typer.Option(help="Methods per data set, as a JSON object or @FILE.")],
+    results: ResultsFolder = Path("results"),
+    params: ParamsFile = Path("params.yaml"),
+    studies: Annotated[str, typer.Option(help="Settings per finished study, as a JSON object or @FILE.")] = "{}",
+    report: Annotated[Path, typer.Option(help="Report whose figures are logged with the runs.")] = REPORT,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JSON file to write, with the run id of each method.")
+    ] = None,
+) -> None:
+    """Import results into MLflow (sqlite:///mlflow.db, or MLFLOW_TRACKING_URI).
+
+    Results that are already in MLflow are not imported again.
+    """
+    from gradrank.base.validation import read_params
+    from gradrank.bench.config.params_file import read
+    from gradrank.bench.tracking.runs import track as run
+
+    runs = run(results, read_params(datasets), read(params), read_params(studies), report)
+    typer.echo(f"{len(runs)} runs, {sum(run.new for run in runs)} of them new")
+    if out is not None:
+        write_json(out, {f"{run.dataset}/{run.model}": run.run_id for run in runs})

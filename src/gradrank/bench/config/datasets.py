@@ -12,7 +12,7 @@ from gradrank.base.errors import nearest
 from gradrank.base.validation import validate
 from gradrank.bench.config.code_digest import STAGES
 from gradrank.bench.config.variants import NAME
-from gradrank.bench.folds.score_file_pattern import PATH_VARIABLE
+from gradrank.bench.folds.settings import PATH_VARIABLE
 from gradrank.bench.results import STUDIES
 from gradrank.data.layout import FoldOptions
 from gradrank.data.sources.catalogue import catalogue
@@ -67,9 +67,7 @@ class DataSetParams(SettingsSection):
     seeds: int | None = Field(None, ge=1, le=100)
     # primary convention; default: that of the data set's entry in the catalogue, or else `evaluation.convention`
     convention: str | None = None
-    pairs: Annotated[Path, AfterValidator(_existing)] | None = (
-        None  # file with a user's own pairs (data/given_pairs.py)
-    )
+    pairs: Annotated[Path, AfterValidator(_existing)] | None = None  # file with a user's own pairs (data/pair_files.py)
 
 
 class SyntheticParams(DataSetParams):
@@ -92,7 +90,7 @@ class OwnDataParams(DataSetParams, FileForm):
     path: Annotated[Path, AfterValidator(_existing)]
     title: str | None = None
     features: int | None = Field(None, ge=1)  # number of features, if sparse rows leave it ambiguous
-    # The replacement of missing values (data/text/rows.py). By default, a missing value in text is replaced by the
+    # The replacement of missing values (data/text/letor.py). By default, a missing value in text is replaced by the
     # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
     missing: Literal["least", "mean", "zero", "keep"] | None = None
     weight: str | None = None  # column of weights, which the training uses and the evaluation does not
@@ -100,7 +98,7 @@ class OwnDataParams(DataSetParams, FileForm):
     normalise: Literal["query", "global", "none"] = "none"
     folds: int | None = Field(None, ge=2)  # number of folds of a single file
     fold: ColumnName | None = None  # column of a single table whose values are the test folds
-    # Share of the training queries that is held out in each fold without a validation file (data/folds/parts.py).
+    # Share of the training queries that is held out in each fold without a validation file (data/fold_parts.py).
     validation: float | None = Field(None, gt=0, lt=1)
 
     def parse_options(self) -> dict[str, Any]:

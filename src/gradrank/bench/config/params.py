@@ -1,4 +1,4 @@
-"""The sections of params.yaml as pydantic models, with the settings of studies.
+"""The sections of params.yaml as pydantic models.
 
 Every value is checked before any job starts. Each fault is reported with its file and its path in the file.
 """
@@ -21,15 +21,44 @@ from gradrank.bench.config.datasets import (
     SyntheticParams,
     check_datasets,
 )
-from gradrank.bench.config.evaluation_checks import check_evaluation
 from gradrank.bench.config.params_file import read
 from gradrank.bench.config.studies import StudySettings, check_studies, jobs, key_prefix, read_settings, settings_path
 from gradrank.bench.config.variants import Variant, expand, with_swept_members
-from gradrank.bench.folds.primary import BASELINE
-from gradrank.bench.folds.score_file_pattern import IMPORTED
+from gradrank.bench.folds.settings import BASELINE, IMPORTED
 from gradrank.data.sources.catalogue import catalogue
+from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.metrics import find
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
+
+
+def check_evaluation(evaluation: Any, datasets: Mapping[str, Any]) -> list[str]:
+    """Return the faults of the section `evaluation` and of the data sets' `convention`, each with its path in the file.
+
+    evaluation: an `EvaluationParams`. datasets: the settings per data set.
+    """
+    faults = []
+    for name in evaluation.metrics:
+        try:
+            find(name)
+        except GradrankError as error:
+            faults.append(f"evaluation.metrics: {error}")
+    faults += [
+        f"evaluation.conventions: {unknown('convention', name, CONVENTIONS)}"
+        for name in evaluation.conventions
+        if name not in CONVENTIONS
+    ]
+    primary = evaluation.convention
+    if primary not in CONVENTIONS and primary not in evaluation.conventions:
+        faults.append(f"evaluation.convention: {unknown('convention', primary, CONVENTIONS)}")
+    elif primary not in evaluation.conventions:
+        faults.append(f"evaluation.conventions: must contain the primary convention, {primary!r}")
+    return faults + [
+        f"datasets.{name}.convention: {dataset.convention!r} is not among evaluation.conventions "
+        f"({', '.join(evaluation.conventions)})"
+        for name, dataset in datasets.items()
+        if dataset.convention not in (None, *evaluation.conventions)
+    ]
 
 
 def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:

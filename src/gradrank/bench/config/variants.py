@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gradrank.base.errors import nearest
 from gradrank.base.validation import validate
-from gradrank.bench.folds.score_file_pattern import IMPORTED, fault
+from gradrank.bench.folds.settings import IMPORTED, fault
 from gradrank.training.model import Model
 from gradrank.training.registry import models, parameter_hint
 from gradrank.training.spaces import members_parameter

@@ -1,6 +1,6 @@
 """Comparison of two states of the results: `gradrank diff A B`.
 
-read_state.py reads A and B, and returns one State for each. compare.py compares the two states. text.py, markdown.py,
-html.py and as_json.py convert the comparison to the output formats. regression.py finds the regressions that make a CI
+read_state.py reads A and B, and returns one State for each. compare.py compares the two states. output.py, output.py,
+output.py and output.py convert the comparison to the output formats. output.py finds the regressions that make a CI
 job fail.
 """

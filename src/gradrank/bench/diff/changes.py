@@ -9,10 +9,17 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.diff.state import MODEL, Fields, State, methods_only_in
-from gradrank.bench.diff.sweeps import VariantPair, changed_sweeps, entry_of, with_names_of_b
-from gradrank.bench.provenance.code import training_code
-from gradrank.bench.provenance.records import AND
+from gradrank.bench.diff.state import (
+    MODEL,
+    Fields,
+    State,
+    VariantPair,
+    changed_sweeps,
+    entry_of,
+    methods_only_in,
+    with_names_of_b,
+)
+from gradrank.bench.provenance.records import AND, training_code
 from gradrank.training.registry import models
 
 Difference = tuple[str, Any, Any]  # name, value in A, value in B

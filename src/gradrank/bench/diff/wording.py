@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from gradrank.base.numbers import NONE, number
+from gradrank.base.text_tables import NONE, number
 from gradrank.bench.diff.changes import Change
-from gradrank.bench.diff.compare import Comparison, CostPair, Query, headline
+from gradrank.bench.diff.compare import Comparison, CostPair, MeanDifference, Query, Verdict, headline
 from gradrank.bench.diff.state import State
-from gradrank.bench.diff.verdicts import MeanDifference, Verdict
-from gradrank.bench.report.tables.numbers import P, seconds
-from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.report.tables.table import Column, P, Table, seconds
 from gradrank.measures.metrics import metric_label
 
 MARKS = {"better": "▲", "worse": "▼", "within seeds": "", "no evidence": "", "unchanged": "", "untested": ""}

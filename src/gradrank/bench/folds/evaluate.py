@@ -11,18 +11,17 @@ import polars as pl
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, sha256
-from gradrank.base.own_folders import check_own_files
 from gradrank.base.processor import form
-from gradrank.base.stamps import write_stamp
+from gradrank.base.stamps import check_own_files, write_stamp
 from gradrank.base.validation import flat
-from gradrank.bench.folds.score_file_pattern import SPLITS
-from gradrank.bench.folds.seeds import SEED
+from gradrank.bench.folds.per_query import SEED
+from gradrank.bench.folds.settings import SPLITS
 from gradrank.bench.results import MethodFolder
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import Convention, resolve
 from gradrank.measures.judgements import Judgements, read_judgements
-from gradrank.measures.query_table import query_table
+from gradrank.measures.query_values import query_table
 from gradrank.measures.score_files import read_ranking
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.score_checks import has_order

@@ -1,4 +1,6 @@
-"""Metric values per query from per_query.parquet, with their means and intervals.
+"""Metric values per query from per_query.parquet, with their means, their intervals, and the seeds of the trainings.
+
+The method's folder may also hold folds of seeds that the configuration no longer requests.
 
 The mean of a method is defined as in LETOR: the mean over folds of the mean over the fold's test queries. Its 95%
 interval is the mean +- 1.96 standard errors over the test queries of all folds together. The interval shows how much
@@ -6,7 +8,7 @@ the mean could change with other queries. The interval is not meant for comparin
 so only paired tests can separate methods.
 
 If the test parts of folds overlap, a query is tested in several folds. It counts in the mean of each of these folds. In
-intervals and tests, it counts once, with the mean of its values (`gradrank.comparison.fold_weights.once_per_query`).
+intervals and tests, it counts once, with the mean of its values (`gradrank.comparison.statistics.once_per_query`).
 
 If a method was trained with several seeds, the value of a query is the mean over seeds. The interval then covers the
 sample of queries within folds and the sample of seeds (`gradrank.comparison.variance`).
@@ -22,14 +24,64 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.bench.folds.seeds import SEED
-from gradrank.bench.results import DatasetFolder, MethodFolder
-from gradrank.comparison.fold_weights import once_per_query
+from gradrank.base.stamps import REPAIR
+from gradrank.bench.results import DatasetFolder, MethodFolder, NumberedFold
+from gradrank.comparison.statistics import once_per_query
 from gradrank.comparison.variance import Runs
+from gradrank.measures.query_values import QUERY
 
 if TYPE_CHECKING:
     import polars as pl
-from gradrank.measures.query_table import QUERY
+
+
+SEED = "seed"  # column of per_query.parquet if the method was measured with several seeds
+
+
+def seeds_of(method: MethodFolder) -> list[int]:
+    """Return the seeds in per_query.parquet. The seed of fold<k>/ is first. The list is empty for one seed.
+
+    Raises GradrankError if the file is not Parquet.
+    """
+    import polars as pl
+
+    if not method.evaluated:
+        return []
+    try:
+        table = pl.scan_parquet(method.per_query_path)
+        if SEED not in table.collect_schema().names():
+            return []
+        return table.select(pl.col(SEED).unique(maintain_order=True)).collect()[SEED].to_list()
+    except pl.exceptions.PolarsError:
+        raise GradrankError(f"{method.per_query_path}: damaged; not a Parquet file. Fix: {REPAIR}") from None
+
+
+def measured_folds(method: MethodFolder) -> list[NumberedFold]:
+    """Return the finished folds whose fold number and seed are in per_query.parquet, sorted by fold number and seed.
+
+    If the method was not evaluated, return the finished folds of the first seed.
+    """
+    further = seeds_of(method)[1:]
+    numbers = _fold_numbers(method)
+    return [
+        fold
+        for fold in method.folds()
+        if (fold.seed is None or fold.seed in further) and (numbers is None or fold.number in numbers)
+    ]
+
+
+def _fold_numbers(method: MethodFolder) -> set[int] | None:
+    """Return the fold numbers in per_query.parquet; None if the method was not evaluated."""
+    import polars as pl
+
+    if not method.evaluated:
+        return None
+    return set(pl.scan_parquet(method.per_query_path).select(pl.col("fold").unique()).collect()["fold"].to_list())
+
+
+def timings(method: MethodFolder) -> list[dict[str, float]]:
+    """Return the content of timing.json for each measured fold that has this file."""
+    return [fold.timing() for fold in measured_folds(method) if fold.timing_path.is_file()]
+
 
 COMPACT = ("ndcg@10", "map")
 DECIMALS = 6  # of the values in queries.parquet
@@ -152,7 +204,7 @@ def read_test_queries(path: Path, metrics: Iterable[str] | None = None) -> dict[
     """
     import polars as pl
 
-    from gradrank.data.tables.parquet import results_table
+    from gradrank.data.tables.files import results_table
 
     if not path.is_file():
         raise GradrankError(f"{path}: no such file. Fix: evaluate the model first (`gradrank evaluate-folds`)")
@@ -263,7 +315,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> "pl.DataFrame":
     """Read a table of results. columns: the columns to read; None for all. Raises GradrankError if it is damaged."""
     import polars as pl
 
-    from gradrank.data.tables.parquet import results_table
+    from gradrank.data.tables.files import results_table
 
     with results_table(path):
         return pl.read_parquet(path, columns=columns)
@@ -284,7 +336,7 @@ def _labelled(methods: Iterable[MethodFolder], metrics: Sequence[str] | None = N
     import polars as pl
     import polars.selectors as cs
 
-    from gradrank.data.tables.parquet import results_table
+    from gradrank.data.tables.files import results_table
 
     columns = cs.all() if metrics is None else cs.by_name(*KEYS, *metrics, require_all=False)
     tables = []

@@ -25,18 +25,24 @@ from gradrank.base.processor import form
 from gradrank.base.stamps import checksums, write_stamp
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import RunSettings
-from gradrank.bench.config.studies import shows_trainings
-from gradrank.bench.config.tuned_studies import TunedStudySettings
-from gradrank.bench.provenance.code import job_code, page_code, tuning_code
-from gradrank.bench.provenance.records import method_digests, method_stamps, omit_empty, versions_and_processors
-from gradrank.bench.provenance.settings import short_digest
+from gradrank.bench.config.studies import TunedStudySettings, shows_trainings
+from gradrank.bench.provenance.records import (
+    job_code,
+    method_digests,
+    method_stamps,
+    omit_empty,
+    page_code,
+    short_digest,
+    tuning_code,
+    versions_and_processors,
+)
 from gradrank.bench.results import MethodFolder, Results, StudyFolder
 from gradrank.bench.tuning.folders import Contest
 
 # The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
 NO_JOBS = short_digest({})
 TUNING = ("tune", "refit")  # stages of a contest whose code depends on the method
-RECHECKED = "rechecked"  # key of a record; see `gradrank.bench.provenance.record_code`
+RECHECKED = "rechecked"  # key of a record; see `gradrank.bench.provenance.record_checks`
 VALUES = "values"  # first part of the keys values/<dataset>/<method>, which a contest's methods have in `read`
 COMPUTING = ("numba", "numpy", "polars", "scipy", "torch")  # packages that pages and the studies' own jobs use
 

@@ -25,31 +25,30 @@ import polars as pl
 
 from gradrank import __version__
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import sha256, temporary_folder
+from gradrank.base.files import check_folder_output, sha256, temporary_folder
 from gradrank.base.processor import form
 from gradrank.base.stamps import mismatches, read_stamp, write_stamp
-from gradrank.base.targets import check_folder_output
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.folds.evaluate import evaluate_folds
-from gradrank.bench.folds.import_scores import import_scores
 from gradrank.bench.folds.per_query import (
     COMPACT,
     QueryValues,
     compact_conventions,
     mean_over_seeds,
+    measured_folds,
     read_compact,
     write_compact,
 )
-from gradrank.bench.folds.score_file_pattern import IMPORTED
-from gradrank.bench.folds.seeds import measured_folds
-from gradrank.bench.provenance.code import training_code
+from gradrank.bench.folds.score_exchange import import_scores
+from gradrank.bench.folds.settings import IMPORTED
+from gradrank.bench.provenance.records import training_code
 from gradrank.bench.provenance.verify import Check
 from gradrank.bench.results import DatasetFolder, MethodFolder, NumberedFold
 from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.measures.judgements import read_judgements
-from gradrank.measures.query_table import query_table
+from gradrank.measures.query_values import query_table
 from gradrank.measures.score_files import read_ranking
 from gradrank.training.registry import get_model
 
@@ -66,7 +65,7 @@ SEED = 0  # of imported scores, which no seed affects
 def import_method(method: MethodFolder, scores: str, data: Path) -> None:
     """Import the score files of another program as a method, and evaluate it under the conventions of the leaderboard.
 
-    scores: the pattern of the score files (`gradrank.bench.folds.score_file_pattern`). data: the stored collection.
+    scores: the pattern of the score files (`gradrank.bench.folds.settings`). data: the stored collection.
     """
     conventions = _conventions(method.folder.parent / QUERIES)
     stored = StoredCollection.open(data)

@@ -5,29 +5,63 @@ and the code. A fresh clone has only the files that are in git: the record of ea
 or page. For methods without files, only the record is compared, and a note gives the number of these methods.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import sha256
 from gradrank.base.processor import form, refusal
-from gradrank.base.stamps import DAMAGED, MISSING, SCHEMA, read_sealed
+from gradrank.base.stamps import DAMAGED, MISSING, SCHEMA, fault_of_name, read_sealed
 from gradrank.base.validation import flat
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.studies import settings_path
 from gradrank.bench.provenance.audit import FETCHED, FOREIGN, advice, audit, is_stamp, stamps
-from gradrank.bench.provenance.record_code import SHOWING, Record
-from gradrank.bench.provenance.record_form import fault_of_record
-from gradrank.bench.provenance.records import GIVEN_SHA256, results_digest, values_digest
-from gradrank.bench.provenance.settings import dataset_settings, study_settings
+from gradrank.bench.provenance.record_checks import SHOWING, Record, fault_of_record
+from gradrank.bench.provenance.records import (
+    GIVEN_SHA256,
+    dataset_settings,
+    results_digest,
+    study_settings,
+    values_digest,
+)
 from gradrank.bench.provenance.study_records import NO_JOBS, VALUES, contest_digest, jobs_digest
-from gradrank.bench.provenance.text_digest import sha256_of_text
 from gradrank.bench.results import DatasetFolder, Results, StudyFolder
 from gradrank.bench.tuning.folders import Contest
+from gradrank.data.file_forms import blocks
+from gradrank.data.layout import find_layout
 from gradrank.data.part_files import COLLECTION, PAIRS
+
+
+def sha256_of_text(path: Path, files: list[str] | None = None) -> str | None:
+    """Return the SHA-256 of the concatenated files of a collection; None if `path` is not a collection.
+
+    files: the key `files` of collection.json, if it has one. None is also returned if a name in it is not a path below
+    `path`.
+    """
+    if files is not None:
+        if not isinstance(files, list) or any(map(fault_of_name, files)):
+            return None
+        sources = [path / file for file in files]
+    elif path.is_file():
+        sources = [path]
+    else:
+        try:
+            layout = find_layout(path)
+        except GradrankError:
+            return None
+        sources = layout.files if layout.rotation is None else [*layout.rotation.sources.values()]
+    if not all(source.is_file() for source in sources):
+        return None
+    digest = hashlib.sha256()
+    for block in chain.from_iterable(map(blocks, sources)):
+        digest.update(block)
+    return digest.hexdigest()
+
 
 RERUN = "run `snakemake --cores 2 {}` again"
 RECHECK = "run `gradrank verify --recheck 1`, which computes a sample again, or run Snakemake again"

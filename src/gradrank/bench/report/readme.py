@@ -14,25 +14,23 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, read_json
-from gradrank.base.numbers import number
-from gradrank.base.text_tables import pipe_table
+from gradrank.base.text_tables import number, pipe_table
 from gradrank.bench.folds.per_query import read_compact
-from gradrank.bench.folds.primary import BASELINE
-from gradrank.bench.literature.published import lookup
-from gradrank.bench.report.plots.figure_files import standalone
-from gradrank.bench.report.plots.intervals import intervals
-from gradrank.bench.report.plots.strips import stacked
+from gradrank.bench.folds.settings import BASELINE
+from gradrank.bench.literature import lookup
+from gradrank.bench.report.plots.row_plots import intervals
+from gradrank.bench.report.plots.svg import stacked, standalone
 from gradrank.bench.report.standings import Standing, Standings, families
-from gradrank.bench.report.tables.baseline import detectable_sentence, difference_text
-from gradrank.bench.report.tables.bold import bold_rule, in_bold
-from gradrank.bench.report.tables.dataset_values import DatasetValues, published_rows
-from gradrank.bench.report.tables.published_runs import band_rows
-from gradrank.bench.report.tables.table import Row
-from gradrank.bench.report.tables.verdicts import MARKS, explain_marks
+from gradrank.bench.report.tables.dataset_values import (
+    DatasetValues,
+    band_rows,
+    detectable_sentence,
+    difference_text,
+    published_rows,
+)
+from gradrank.bench.report.tables.table import MARKS, Row, bold_rule, explain_marks, in_bold
 from gradrank.bench.results import Results
-from gradrank.comparison.significance.best_methods import Candidate, candidates, covariance_of_errors
-from gradrank.comparison.significance.decision import decide
-from gradrank.comparison.significance.power import detectable_difference
+from gradrank.comparison.significance import Candidate, candidates, covariance_of_errors, decide, detectable_difference
 from gradrank.comparison.statistics import LEVEL, holm
 from gradrank.measures.metrics import metric_label
 
@@ -60,7 +58,7 @@ PUBLISHED = (
 def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
-    NDCG@10 is in bold by the rule of `gradrank.bench.report.tables.bold`. numbers: content of the contest's
+    NDCG@10 is in bold by the rule of `gradrank.bench.report.tables.table`. numbers: content of the contest's
     numbers.json.
     """
     best = contest_best(numbers, dataset)

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gradrank.base.numbers import is_missing, number
+from gradrank.base.text_tables import is_missing, number
 from gradrank.bench.report.contents import ReportedDataset
-from gradrank.bench.report.tables.bold import is_worse
-from gradrank.bench.report.tables.numbers import descending
-from gradrank.bench.report.tables.table import Row
+from gradrank.bench.report.tables.table import Row, descending, is_worse
 from gradrank.comparison.statistics import LEVEL
 from gradrank.measures.metrics import metric_label
-from gradrank.training.literature.model_families import OTHERS, by_family
+from gradrank.training.literature import OTHERS, by_family
 from gradrank.training.registry import models
 
 FUSION = "fusion"  # family of the methods that combine the scores of other methods

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
-from gradrank.bench.folds.seeds import seeds_of
+from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds, seeds_of
 from gradrank.bench.report.tables.table import Table
 from gradrank.bench.results import MethodFolder, Results, StudyFolder
 from gradrank.data.stored import StoredCollection

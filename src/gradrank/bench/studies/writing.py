@@ -11,8 +11,7 @@ from typing import Any
 from gradrank.base.files import atomic, write_json
 from gradrank.base.stamps import write_sealed
 from gradrank.bench.config.studies import get_study
-from gradrank.bench.report.tables.table import Table, markdown
-from gradrank.bench.report.tables.table_files import write_table
+from gradrank.bench.report.tables.table import Table, markdown, write_table
 from gradrank.bench.results import StudyFolder
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
 

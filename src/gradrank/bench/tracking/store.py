@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote  # Path.as_uri does not escape quotes, which MLflow inserts into SQL
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.files import locked, remove_abandoned, temporary_folder
 
 if TYPE_CHECKING:

@@ -7,15 +7,14 @@ the training and validation parts together and without the rows of other trials.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gradrank.bench.tuning.choices import Choice
 from gradrank.bench.tuning.fold_training import FoldTraining
-from gradrank.bench.tuning.folders import Contest
+from gradrank.bench.tuning.folders import OF_OTHERS, Contest, values_table, write_tables
 from gradrank.bench.tuning.refits import Refits, run_seed, seeds_of
-from gradrank.bench.tuning.selection import Choice
-from gradrank.bench.tuning.values import OF_OTHERS, values_table, write_tables
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
+from gradrank.training.fit import job_seed
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.base.conventions import LETOR4, Convention
+from gradrank.bench.tuning.folders import METRICS, write_tables
 from gradrank.bench.tuning.trials import silent
-from gradrank.bench.tuning.values import METRICS, write_tables
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute
-from gradrank.training.fit import fit
+from gradrank.training.fit import fit, job_seed
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,9 +12,8 @@ from gradrank.bench.folds.test_part_guard import guard_test_part
 from gradrank.bench.tuning.trials import silent
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.training.best_of import FrozenStep
+from gradrank.training.best_of import FrozenStep, History
 from gradrank.training.fit import fit
-from gradrank.training.history import History
 from gradrank.training.model import Callback, Model
 from gradrank.training.score_checks import check_scores
 

@@ -14,17 +14,16 @@ from gradrank import __version__
 from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.processor import form
 from gradrank.bench.folds.job import train
+from gradrank.bench.tuning.choices import DEFAULT, Choice
 from gradrank.bench.tuning.fold_training import FoldTraining, selected_step
-from gradrank.bench.tuning.folders import Contest
-from gradrank.bench.tuning.selection import DEFAULT, Choice
-from gradrank.bench.tuning.values import METRICS, OF_OTHERS, values_table, write_tables
+from gradrank.bench.tuning.folders import METRICS, OF_OTHERS, Contest, values_table, write_tables
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.score_files import read_scores
+from gradrank.training.fit import job_seed
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
-from gradrank.training.seeds import job_seed
 from gradrank.training.spaces import configuration, count_configurations
 
 if TYPE_CHECKING:

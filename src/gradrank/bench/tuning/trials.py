@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradrank.base.conventions import LETOR4, Convention
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.bench.folds.test_part_guard import guard_test_part
-from gradrank.bench.tuning.selection import JUDGED
-from gradrank.bench.tuning.values import check_made_with
+from gradrank.bench.tuning.choices import JUDGED
+from gradrank.bench.tuning.folders import check_made_with
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.training.fit import fit
+from gradrank.training.fit import fit, job_seed
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import check_scores
-from gradrank.training.seeds import job_seed
 from gradrank.training.selection import Criterion
 from gradrank.training.spaces import configuration, count_configurations, members_parameter
 

@@ -16,30 +16,29 @@ from typing import Any
 
 import yaml
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.files import OWN_MODELS, atomic, sha256
 from gradrank.bench.config.code_digest import STUDIES, WORKFLOW
 from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.params_file import read
 from gradrank.bench.git import revision
-from gradrank.bench.provenance.record_code import TRAIN, Record, records
+from gradrank.bench.provenance.record_checks import TRAIN, Record, records
 from gradrank.bench.provenance.records import values_digest
 from gradrank.bench.results import Results
-from gradrank.bench.workflow_support.compared_values import Comparison, compare
-from gradrank.bench.workflow_support.job_samples import JobSamples
-from gradrank.bench.workflow_support.page_samples import PageSamples
 from gradrank.bench.workflow_support.plan import Plan
 from gradrank.bench.workflow_support.samples import (
+    Comparison,
     Outcome,
     Sample,
     Training,
+    TrainingTimes,
     changed_digests,
+    compare,
     drawn,
     recorded_trainings,
     training_samples,
 )
-from gradrank.bench.workflow_support.training_times import TrainingTimes
+from gradrank.bench.workflow_support.study_samples import JobSamples, PageSamples
 from gradrank.bench.workflow_support.tuned_samples import TunedSamples
 from gradrank.data.part_files import COLLECTION, PAIRS
 

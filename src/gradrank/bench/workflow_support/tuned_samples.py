@@ -15,16 +15,13 @@ from typing import NamedTuple
 import polars as pl
 
 from gradrank.base.files import read_json, sha256
-from gradrank.bench.provenance.record_code import Record
+from gradrank.bench.provenance.record_checks import Record
 from gradrank.bench.provenance.study_records import TUNING
 from gradrank.bench.results import Results
+from gradrank.bench.tuning.choices import DEFAULT
 from gradrank.bench.tuning.folders import Contest
-from gradrank.bench.tuning.selection import DEFAULT
-from gradrank.bench.workflow_support.contest import ContestPlan
-from gradrank.bench.workflow_support.plan import Plan
-from gradrank.bench.workflow_support.sample_commands import run_command
-from gradrank.bench.workflow_support.samples import Confirmation, Outcome
-from gradrank.bench.workflow_support.training_times import START
+from gradrank.bench.workflow_support.plan import ContestPlan, Plan
+from gradrank.bench.workflow_support.samples import START, Confirmation, Outcome, run_command
 
 TUNE, REFIT = TUNING
 CHOICES = "choices"

@@ -11,12 +11,12 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.base.forks import refuse_fork
-from gradrank.base.numbers import number, p_value
+from gradrank.base.text_tables import number, p_value
 from gradrank.comparison.rankings.evaluation import notes, values_per_query
 from gradrank.comparison.rankings.inputs import Judged, judged
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.comparison.rankings.tied_scores import TiedMean, TiedScores
-from gradrank.comparison.significance.resampling_tests import bootstrap_test, randomisation_test
+from gradrank.comparison.significance import bootstrap_test, randomisation_test
 from gradrank.comparison.statistics import (
     LEVEL,
     differences,
@@ -29,8 +29,7 @@ from gradrank.comparison.statistics import (
     win_tie_loss,
 )
 from gradrank.measures.conventions import Convention, resolve
-from gradrank.measures.metric_names import metric_name
-from gradrank.measures.metrics import metric_label
+from gradrank.measures.metrics import metric_label, metric_name
 
 Test = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
 PairedP = Callable[[np.ndarray, np.ndarray], float]

@@ -1,8 +1,9 @@
-"""Evaluation of one ranking: values per query, means and intervals."""
+"""Evaluation of one ranking: values per query, means and intervals, and the output of LETOR's evaluation program."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.forks import refuse_fork
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.comparison.rankings.inputs import Judged, judged, ranking
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.comparison.rankings.tied_scores import (
@@ -22,10 +23,8 @@ from gradrank.comparison.rankings.tied_scores import (
 )
 from gradrank.comparison.statistics import mean_interval
 from gradrank.measures.conventions import Convention, resolve
-from gradrank.measures.metric_names import metric_name
-from gradrank.measures.metrics import metric_label
-from gradrank.measures.query_table import query_table
-from gradrank.measures.short_lists import short_lists_note, zeros_of_short_lists
+from gradrank.measures.metrics import metric_label, metric_name
+from gradrank.measures.query_values import query_table, short_lists_note, zeros_of_short_lists
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -190,3 +189,27 @@ def _names(metrics: Iterable[str] | str) -> list[str]:
         if names.count(name) > 1:
             raise GradrankError(f"metrics: {name!r} is given twice. Fix: leave one of them out")
     return names
+
+
+LETOR_TABLES = (
+    {f"P@{k}": f"p@{k}" for k in range(1, 11)} | {"MAP": "map"},
+    {f"NDCG@{k}": f"ndcg@{k}" for k in range(1, 11)} | {"MeanNDCG": "mean_ndcg"},
+)
+LETOR_METRICS = [name for table in LETOR_TABLES for name in table.values()]
+
+
+def letor_report(y: Any, scores: Path | str, convention: str | Convention = "letor4") -> str:
+    """Return the two tables that LETOR's evaluation program prints, character for character.
+
+    The arguments and errors are those of `evaluate`.
+    """
+    return letor_tables(evaluate(y, scores, metrics=LETOR_METRICS, convention=convention).per_query)
+
+
+def letor_tables(values: pl.DataFrame) -> str:
+    """Return the two tables of `letor_report` from the values per query of all LETOR_METRICS."""
+    lines = []
+    for table in LETOR_TABLES:
+        means = (f"{values[name].mean():.4f}" for name in table.values())
+        lines += ["\t".join(["qid", *table]), "\t".join(["Average", *means]), ""]
+    return "\n".join(lines) + "\n"

@@ -1,5 +1,10 @@
-"""Explanation of the differences between conventions: the same ranking's NDCG@k under the rules of every program."""
+"""Explanation of the differences between conventions, and frames that list all metrics and all conventions.
 
+The explanation is the same ranking's NDCG@k under the rules of every program.
+"""
+
+import inspect
+import re
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -8,12 +13,12 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.forks import refuse_fork
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.comparison.rankings.inputs import judged, ranking
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.comparison.rankings.tied_scores import tied_scores, tied_scores_note, warn_of_tied_scores
-from gradrank.measures.conventions import PROGRAMS, Convention
-from gradrank.measures.metrics import compute
+from gradrank.measures.conventions import CONVENTIONS, PROGRAMS, Convention
+from gradrank.measures.metrics import METRICS, compute
 
 REFERENCE = "standard"
 SHOWN = 10  # number of queries that are printed
@@ -197,3 +202,48 @@ def _explanation(table: pl.DataFrame, rules: dict[str, str], k: int) -> Conventi
     by_query = table.filter(pl.col("convention") != REFERENCE).select(order)
     by_query = by_query.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     return ConventionExplanation(means, reasons, by_query, k)
+
+
+def metrics() -> pl.DataFrame:
+    """Return one row per metric.
+
+    Returns
+    -------
+    polars.DataFrame
+        `name`: pattern of the name, with parameters in braces. `label`: name in the literature. `definition`: text.
+        `expected_ties`: whether the metric is defined under conventions with `ties="expected"`. `source`: publication,
+        or null.
+
+    Examples
+    --------
+    >>> from gradrank import metrics
+    >>> metrics().filter(name="mrr").select("label", "source").row(0)
+    ('MRR', 'Voorhees 1999')
+    """
+    rows = []
+    for name, metric in METRICS.items():
+        text = " ".join((inspect.getdoc(metric.definition) or "").split())
+        source = re.search(r"Source: (.*)\.$", text)
+        definition = re.split(r"(?<=[^.]\.) (?=[A-Za-z])", text)[0].removeprefix("Return ").removeprefix("the ")
+        row = {"name": name, "label": metric.label, "definition": definition[0].upper() + definition[1:]}
+        rows.append(row | {"expected_ties": metric.has_expectation, "source": source[1] if source else None})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def conventions() -> pl.DataFrame:
+    """Return one row per convention.
+
+    Returns
+    -------
+    polars.DataFrame
+        `name`, `summary`, and the choices of the evaluation program: `gain`, `discount`, `empty`, `short`,
+        `short_precision`, `ties`, `recall_level` and `max_grade`. The class
+        `gradrank.measures.conventions.Convention` explains them.
+
+    Examples
+    --------
+    >>> from gradrank import conventions
+    >>> conventions().filter(name="trec").select("gain", "ties").row(0)
+    ('linear', 'docid')
+    """
+    return pl.DataFrame([asdict(convention) for convention in CONVENTIONS.values()], infer_schema_length=None)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradrank.base.numbers import number
-from gradrank.base.warning_categories import TiedScoresWarning
+from gradrank.base.errors import TiedScoresWarning
+from gradrank.base.text_tables import number
 from gradrank.comparison.statistics import mean_interval
 from gradrank.measures.conventions import CONVENTIONS, Convention
 from gradrank.measures.metrics import find, metric_label, metric_values

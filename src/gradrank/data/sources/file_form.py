@@ -30,7 +30,7 @@ class FileForm(BaseModel):
     Without a header, the name of a column is its number, counted from 1.
     """
 
-    # Names of columns, for tables whose columns data/tables/column_names.py does not recognise.
+    # Names of columns, for tables whose columns data/tables/roles.py does not recognise.
     query: ColumnName | None = None
     label: ColumnName | None = None
     docid: ColumnName | None = None

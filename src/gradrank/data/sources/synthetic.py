@@ -14,8 +14,7 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.base.files import atomic, read_json, sha256, write_json
-from gradrank.base.own_folders import check_own_folder
-from gradrank.base.stamps import write_sealed
+from gradrank.base.stamps import check_own_folder, write_sealed
 
 Target = Literal["net", "poly"]
 Scaling = Literal["deviation", "variance"]

@@ -6,10 +6,9 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError, unknown
-from gradrank.data.compressed import is_packed, plain_name
-from gradrank.data.ids import text_ids
-from gradrank.data.tables.parquet import parquet_schema, read_parquet
-from gradrank.data.tables.separated import SEPARATORS
+from gradrank.data.exact_values import text_ids
+from gradrank.data.file_forms import is_packed, plain_name
+from gradrank.data.tables.files import SEPARATORS, parquet_schema, read_parquet
 from gradrank.data.tables.table import DataTable, raw_table
 
 

@@ -17,15 +17,22 @@ import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import content_of, is_packed, plain_name
+from gradrank.data.exact_values import MISSING, merges, numbered, query_id_error, text_ids
+from gradrank.data.file_forms import content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
-from gradrank.data.ids import MISSING, numbered, query_id_error, text_ids
-from gradrank.data.merged_values import merges
-from gradrank.data.row_ranges import row_ranges
-from gradrank.data.tables.column_names import is_index, is_of_run, named_columns, normalised
-from gradrank.data.tables.parquet import index_columns, read_parquet
-from gradrank.data.tables.roles import Columns, Required, Roles, check_exist, find_roles
-from gradrank.data.tables.separated import SEPARATORS, line_of, read_separated
+from gradrank.data.order import row_ranges
+from gradrank.data.tables.files import SEPARATORS, index_columns, line_of, read_parquet, read_separated
+from gradrank.data.tables.roles import (
+    Columns,
+    Required,
+    Roles,
+    check_exist,
+    find_roles,
+    is_index,
+    is_of_run,
+    named_columns,
+    normalised,
+)
 from gradrank.data.text.letor import schema
 
 LARGEST = float(np.finfo(np.float32).max)

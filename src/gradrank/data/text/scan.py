@@ -6,7 +6,6 @@ The functions read from buffers, which are described in data/text/tokens.py.
 import numpy as np
 
 from gradrank.base.compiled import compiled
-from gradrank.data.text.fixed_width import is_usual, usual_values
 from gradrank.data.text.tokens import (
     COLON,
     EXACT,
@@ -23,6 +22,7 @@ from gradrank.data.text.tokens import (
     field,
     is_blank,
     is_null,
+    is_usual,
     last_number,
     line_end,
     may_round_otherwise,
@@ -34,6 +34,7 @@ from gradrank.data.text.tokens import (
     to_float32,
     token_end,
     unsigned,
+    usual_values,
 )
 
 QID, DOCID, INC, PROB = (np.uint64(int.from_bytes(key, "little")) for key in (b"qid:", b"docid", b"inc", b"prob"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.compressed import PlainFile
-from gradrank.data.ids import query_id_error
+from gradrank.data.exact_values import query_id_error
+from gradrank.data.file_forms import PlainFile
 from gradrank.data.text import scan, tokens
 
 BLOCK_BYTES = 4 << 20  # maximum length of a line

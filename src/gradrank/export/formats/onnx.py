@@ -11,8 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.extras import require
+from gradrank.base.errors import GradrankError, require
 from gradrank.export.format import ExportedModel, ModelFormat, Reader, is_computed_in_float32
 from gradrank.training.scoring_form import ScoringForm
 
@@ -30,9 +29,7 @@ class OnnxFormat(ModelFormat):
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
         require("onnx", extra="onnx", needed_by="the format onnx")
-        from gradrank.export.onnx_graph.forms import outputs, scores_whole_queries
-        from gradrank.export.onnx_graph.graph import INPUT, Graph
-        from gradrank.export.onnx_graph.normalisation import normalised
+        from gradrank.export.onnx_graph import INPUT, Graph, normalised, outputs, scores_whole_queries
 
         by_query = model.normaliser is not None and model.normaliser.method == "query"
         rows = "documents_of_one_query" if by_query or scores_whole_queries(model.form) else "documents"

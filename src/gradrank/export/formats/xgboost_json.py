@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader
-from gradrank.export.read_json import parsed_json, shown
-from gradrank.export.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32
-from gradrank.export.tree_nodes import check_depth, folded
-from gradrank.export.writable_forms import LARGEST, exact, float32_trees, shortest, trees_of
+from gradrank.export.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32, parsed_json, shown
+from gradrank.export.writable_forms import LARGEST, check_depth, exact, float32_trees, folded, shortest, trees_of
 from gradrank.training.scoring_form import Combined, Tree
 
 UNCHANGED = {"binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear"}

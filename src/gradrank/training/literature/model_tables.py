@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradrank.base.extensions import extension_of
-from gradrank.training.literature.model_families import by_family
+from gradrank.training.literature import by_family
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
 

@@ -1,1 +1,2 @@
-"""The losses, one per file. gradrank.training.loss describes their interface; gradrank.training.lookup finds them."""
+"""The losses, one file per family. gradrank.training.loss describes their interface; gradrank.training.registry finds
+them."""

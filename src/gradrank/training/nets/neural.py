@@ -10,12 +10,12 @@ from inspect import signature
 from typing import Any, Self, TypeVar
 
 from gradrank.data.collection import Collection
-from gradrank.training.lookup import find_loss, loss_names
 from gradrank.training.loss import Loss
 from gradrank.training.model import Callback, param
 from gradrank.training.nets.net_params import NeuralParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.torch_training import train_net
+from gradrank.training.registry import find_loss, loss_names
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.training_queries import with_grades_to_order, with_pairs_to_order
 

@@ -13,14 +13,13 @@ import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
-from gradrank.data.row_ranges import rows_of
+from gradrank.data.order import rows_of
 from gradrank.training.best_of import Candidate, best_of
-from gradrank.training.lookup import find_scorer
 from gradrank.training.loss import Loss
 from gradrank.training.model import Callback
-from gradrank.training.nets.device import prepare
-from gradrank.training.nets.net_params import NeuralParams, ScorerParams
-from gradrank.training.weights import relative_weights
+from gradrank.training.nets.net_params import NeuralParams, ScorerParams, prepare
+from gradrank.training.registry import find_scorer
+from gradrank.training.training_queries import relative_weights
 
 if TYPE_CHECKING:
     import torch

@@ -8,10 +8,8 @@ import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.embeddings import EmbeddedInputs
-from gradrank.training.nets.encoder import Block, ListPadding, ListScorer
-from gradrank.training.nets.layers import array, glorot_layer
+from gradrank.training.nets.layers import Block, ListPadding, ListScorer, affine, array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import affine
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 
 

@@ -8,10 +8,8 @@ import torch
 
 from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.embeddings import EmbeddedInputs
-from gradrank.training.nets.encoder import ListScorer
-from gradrank.training.nets.layers import FullyConnected, array, glorot_layer
+from gradrank.training.nets.layers import FullyConnected, ListScorer, affine, array, glorot_layer
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import affine
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 from gradrank.training.scorers.attention import Encoder
 

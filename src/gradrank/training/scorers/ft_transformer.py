@@ -18,9 +18,8 @@ import numpy as np
 import torch
 
 from gradrank.training.nets.embeddings import LinearPerFeature, create_embedding
-from gradrank.training.nets.layers import array, uniform
+from gradrank.training.nets.layers import affine, array, product, uniform
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import affine, product
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise, adamw
 from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import (

@@ -24,9 +24,8 @@ import numpy as np
 import torch
 
 from gradrank.training.nets.embeddings import EmbeddedInputs
-from gradrank.training.nets.layers import array
+from gradrank.training.nets.layers import array, product
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import product
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise, adamw
 from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import Activation, Flatten, Linear, Scale, Shift, Sum

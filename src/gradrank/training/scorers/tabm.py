@@ -14,9 +14,8 @@ import numpy as np
 import torch
 
 from gradrank.training.nets.embeddings import create_embedding
-from gradrank.training.nets.layers import array, uniform
+from gradrank.training.nets.layers import array, product, rows_product, uniform
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.products import product, rows_product
 from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
 from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import Activation, Flatten, Linear, Scale, Shift, Steps

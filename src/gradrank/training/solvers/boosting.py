@@ -1,22 +1,28 @@
 """Gradient boosting with LightGBM. The results are bit-identical, and gradrank selects the best round on validation.
 
 LightGBM is imported inside the functions, because every command that lists the models imports this file.
+
+Trees of LightGBM become scoring forms. Two classes wrap LightGBM's booster to change its training.
+CustomObjectiveBooster trains with the derivatives of a loss that LightGBM does not contain. BestModelBooster stores the
+complete model of the best round. The complete model is needed for boosting modes in which later rounds change earlier
+trees.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.base.threads import thread_count
+from gradrank.base.processor import thread_count
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, param
 from gradrank.training.model_files import check_width, damaged
-from gradrank.training.scoring_form import ScoringForm, TreesForm
+from gradrank.training.scoring_form import NoScoringForm, ScoringForm, Tree, TreesForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.solvers.feature_constraints import (
@@ -28,6 +34,83 @@ from gradrank.training.solvers.feature_constraints import (
     interaction_groups,
     monotone_signs,
 )
+from gradrank.training.training_queries import with_grades_to_order
+
+if TYPE_CHECKING:
+    from gradrank.training.solvers.pair_derivatives import Derivatives
+
+
+# LightGBM predicts with 0 instead of values whose size is at most kZeroThreshold, the float32 number 1e-35.
+ZERO = float(np.float32(1e-35))
+BELOW_ZERO = float(np.nextafter(np.float32(-1e-35), np.float32(-1.0)))
+
+
+def lightgbm_forms(booster: Any) -> list[TreesForm]:
+    """Return the raw outputs of a LightGBM booster: one form, or one form per class.
+
+    The function of the objective, such as softmax, is not applied. Raises NoScoringForm if a tree has a split that
+    `Tree` cannot express. Models of gradrank have no such splits.
+    """
+    try:
+        model = booster.dump_model()
+    except RecursionError:
+        raise NoScoringForm("a tree is too deep for the JSON reader of Python") from None
+    trees = [_tree(info["tree_structure"]) for info in model["tree_info"]]
+    outputs = model["num_tree_per_iteration"]
+    forms = [TreesForm(tuple(trees[output::outputs])) for output in range(outputs)]
+    if model["average_output"]:  # a random forest
+        return [_scaled(form, 1.0 / max(len(form.trees), 1)) for form in forms]
+    return forms
+
+
+def mean_form(forms: Sequence[TreesForm]) -> TreesForm:
+    """Return the mean of several sums of trees as one sum of trees."""
+    scaled = [_scaled(form, 1.0 / len(forms)) for form in forms]
+    trees = tuple(tree for form in scaled for tree in form.trees)
+    return TreesForm(trees, sum(form.intercept for form in scaled))
+
+
+def _scaled(form: TreesForm, factor: float) -> TreesForm:
+    trees = tuple(replace(tree, value=tree.value * factor) for tree in form.trees)
+    return TreesForm(trees, form.intercept * factor)
+
+
+def _tree(root: dict[str, Any]) -> Tree:
+    """Return a tree of `Booster.dump_model`. root: its `tree_structure`, with dictionaries as nodes."""
+    nodes, parents = [root], [(0, "left")]
+    tree: dict[str, list] = {name: [] for name in Tree.__dataclass_fields__}
+    for number, node in enumerate(nodes):  # grows while it is read
+        is_leaf = "split_feature" not in node
+        threshold, missing_left = (0.0, False) if is_leaf else _split(node)
+        tree["feature"].append(-1 if is_leaf else node["split_feature"])
+        tree["threshold"].append(threshold)
+        tree["missing_left"].append(missing_left)
+        tree["value"].append(node["leaf_value"] if is_leaf else 0.0)
+        tree["left"].append(-1)
+        tree["right"].append(-1)
+        if number:
+            parent, side = parents[number]
+            tree[side][parent] = number
+        if not is_leaf:
+            nodes += [node["left_child"], node["right_child"]]
+            parents += [(number, "left"), (number, "right")]
+    return Tree(**{name: np.array(values) for name, values in tree.items()})
+
+
+def _split(node: dict[str, Any]) -> tuple[float, bool]:
+    """Return the threshold of a split, and whether a missing value goes to the left child."""
+    threshold, missing = node["threshold"], node["missing_type"]
+    if node["decision_type"] != "<=":
+        raise NoScoringForm("a tree has a split of a categorical feature")
+    if missing == "Zero":
+        raise NoScoringForm("a tree treats zeros as missing values")
+    if -ZERO <= threshold < 0.0:
+        threshold = BELOW_ZERO
+    elif 0.0 <= threshold < ZERO:
+        threshold = ZERO
+    # Without missing values in the training data, LightGBM predicts with 0 instead of a missing value.
+    return threshold, node["default_left"] if missing == "NaN" else threshold >= 0.0
+
 
 # All other fields of BoostingParams are parameters of LightGBM.
 OWN_PARAMETERS = {"rounds", "patience", "select_by", "monotone", "interactions"}
@@ -151,7 +234,6 @@ class BoostedTrees(Model[B]):
         return self.combine(outputs)
 
     def scoring_form(self, features: int) -> ScoringForm:
-        from gradrank.training.solvers.tree_forms import lightgbm_forms
 
         return self.combine_forms([lightgbm_forms(booster) for booster in self.boosters])
 
@@ -244,3 +326,88 @@ def _validation_output(booster: Any) -> np.ndarray:
 
     booster.eval_valid(feval=copy_output)
     return outputs[0]
+
+
+class WrappedBooster:
+    """A wrapper of a LightGBM booster, which forwards the methods that `boost` calls."""
+
+    def __init__(self, booster: Any) -> None:
+        self.booster = booster
+
+    def update(self) -> bool:
+        """Train one round and return whether no tree could be split."""
+        return self.booster.update()
+
+    def eval_valid(self, feval: Callable) -> list:
+        """Evaluate `feval` on the validation data."""
+        return self.booster.eval_valid(feval=feval)
+
+    def model_to_string(self, num_iteration: int) -> str:
+        """Return the first `num_iteration` rounds of the model as text."""
+        return self.booster.model_to_string(num_iteration=num_iteration)
+
+    def wrap_callback(self, callback: Callback) -> Callback:
+        """Return a callback that calls `callback`. A subclass can add further work to be done after each round."""
+        return callback
+
+
+class CustomObjectiveBooster(WrappedBooster):
+    """A booster that fits its trees to the derivatives of a given loss at the current scores.
+
+    LightGBM does not weight the derivatives of such a loss, so they are multiplied by the (n,) weights here.
+    """
+
+    def __init__(self, booster: Any, derivatives: "Derivatives", weights: np.ndarray | None = None) -> None:
+        super().__init__(booster)
+        self.derivatives, self.weights = derivatives, weights
+
+    def update(self) -> bool:
+        return self.booster.update(fobj=lambda scores, data: self._weighted(*self.derivatives(scores)))
+
+    def _weighted(self, slopes: np.ndarray, curvatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.weights is None:
+            return slopes, curvatures
+        return self.weights * slopes, self.weights * curvatures
+
+
+class BestModelBooster(WrappedBooster):
+    """A booster that stores the text of its model after the round with the best `select_by`."""
+
+    def __init__(self, booster: Any, select_by: str) -> None:
+        super().__init__(booster)
+        self.measure, self.best, self.text = f"vali_{select_by}", -np.inf, ""
+
+    def wrap_callback(self, callback: Callback) -> Callback:
+        def store_best(step: int, **values: float) -> None:
+            if values[self.measure] > self.best:
+                self.best, self.text = values[self.measure], self.booster.model_to_string()
+            callback(step, **values)
+
+        return store_best
+
+    def model_to_string(self, num_iteration: int) -> str:
+        return self.text
+
+
+class WrappedBoostedTrees(BoostedTrees[B]):
+    """The base class of models with one wrapped booster. Subclasses define `wrap`."""
+
+    @classmethod
+    def wrap(cls, booster: Any, train: Collection, params: B, seed: int) -> WrappedBooster:
+        """Return the wrapper of a LightGBM booster for the training part."""
+        raise NotImplementedError
+
+    @classmethod
+    def fit(cls, train: Collection, vali: Collection, params: B, seed: int, callback: Callback) -> Self:
+        """Train the wrapped booster; see `Model.fit`. Raises the errors of `with_grades_to_order` and `check`."""
+        train = with_grades_to_order(train, cls.name)
+        cls.check(train, params)
+        if np.all((train.features == train.features[0]) | np.isnan(train.features) & np.isnan(train.features[0])):
+            raise GradrankError(
+                f"{cls.name}: all documents of the training part have the same features, from which LightGBM builds no "
+                "tree for this loss. Fix: give features that differ between documents"
+            )
+        ((target, settings),) = cls.objectives(train.labels, params)
+        booster = create_booster(train, vali, target, lightgbm_settings(params, train, seed % 2**31) | settings)
+        wrapped = cls.wrap(booster, train, params, seed)
+        return cls(boost([wrapped], cls.combine, vali, params, wrapped.wrap_callback(callback)))

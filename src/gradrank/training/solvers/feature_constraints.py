@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.collection import Collection
-from gradrank.data.feature_columns import feature_column, feature_columns
+from gradrank.data.collection import Collection, feature_column, feature_columns
 from gradrank.data.sources.file_form import ColumnName
 from gradrank.training.model import ModelParams, param
 

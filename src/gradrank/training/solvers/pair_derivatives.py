@@ -6,8 +6,9 @@ derivative with respect to the better score is -sigma w (1 - p), and the first d
 score is sigma w (1 - p). The second derivative with respect to each of the two scores is sigma^2 w p (1 - p).
 
 These are the lambdas of LightGBM (Burges 2010, section 7) and the derivatives of CatBoost's PairLogit. The first
-derivatives equal the gradients of losses/lambdaloss.py and losses/yeti.py up to a constant factor. If logistic noise is
-added to the scores several times, the weights are averaged over the resulting orders (Lyzhin et al. 2023).
+derivatives equal the gradients of losses/swap_weighted.py and losses/swap_weighted.py up to a constant factor. If
+logistic noise is added to the scores several times, the weights are averaged over the resulting orders (Lyzhin et al.
+2023).
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ def lambda_derivatives(
 ) -> Derivatives:
     """Return a function that computes the derivatives of NDCG-Loss2++ (Wang et al. 2018) with natural logarithms.
 
-    The weights |G_i - G_j| (rho + mu d) are those of "loss2++" in losses/lambdaloss.py. With mu = 0, they are
+    The weights |G_i - G_j| (rho + mu d) are those of "loss2++" in losses/swap_weighted.py. With mu = 0, they are
     LambdaRank's |dNDCG|.
 
     labels: (n,) grades. offsets: (q+1,). rng: generator of the noise. sigma: scale of score differences. draws: number
@@ -57,7 +58,8 @@ def yeti_derivatives(
     """Return a function that computes the derivatives of YetiLoss for NDCG, averaged over `draws` noisy orders.
 
     The pairs are the documents at neighbouring ranks r and r + 1 of these orders. Their weights
-    |G_i - G_j| (1/D(r) - 1/D(r + 1)) are those of losses/yeti.py. The arguments are those of `lambda_derivatives`.
+    |G_i - G_j| (1/D(r) - 1/D(r + 1)) are those of losses/swap_weighted.py. The arguments are those of
+    `lambda_derivatives`.
     """
     share = ideal_shares(labels, offsets, cutoff)
     discount = discounts(int(np.diff(offsets).max()), cutoff)

@@ -1,4 +1,4 @@
-"""Additive rankers f(x) = sum_t w_t h_t(x), such as RankBoost, AdaRank and coordinate ascent.
+"""Additive rankers f(x) = sum_t w_t h_t(x), such as RankBoost, AdaRank and coordinate ascent, and their stumps.
 
 Each h_t depends on one feature f. h_t is the value x_f of the feature, or a stump 1[x_f > threshold]. The models differ
 only in how they learn the terms w_t h_t. Scoring, files, and the selection of the number of rounds are shared.
@@ -17,6 +17,20 @@ from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, P
 from gradrank.training.model_files import Content, ContentList, check_feature, read_content
 from gradrank.training.scoring_form import Combined, LinearForm, ScoringForm, Tree, TreesForm
+
+PERFECT = 1.0 - 1e-6  # upper limit of |r|, because a stump that orders all pairs correctly would get weight infinity
+
+
+def stump_thresholds(column: np.ndarray, count: int) -> np.ndarray:
+    """Return at most `count` values of the (n,) `column` in ascending order, without its largest value.
+
+    If the column has more distinct values, the returned values have equal distances in rank.
+    """
+    ordered = np.sort(column)
+    values = np.unique(ordered)
+    if len(values) > count + 1:
+        values = np.unique(ordered[np.arange(1, count + 1) * len(ordered) // (count + 1)])
+    return values[values < ordered[-1]]
 
 
 class Term(NamedTuple):

@@ -15,7 +15,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
 from gradrank.bench import cli
-from gradrank.bench.cli.disk_errors import explanation
+from gradrank.bench.cli import explanation
 
 Usage = namedtuple("Usage", "total used free")
 OUT = ["train", "--seed", "1", "--out", "results/toy/prank/fold1"]

@@ -19,14 +19,13 @@ from gradrank.bench.config.code_digest import (
     module_file,
     module_files,
     named,
+    read_source,
     sources,
     stage_files,
 )
 from gradrank.bench.config.datasets import RULES
-from gradrank.bench.config.source_digest import read_source
-from gradrank.training.lookup import LOSSES, SCORERS
 from gradrank.training.nets.neural import NeuralRanker
-from gradrank.training.registry import models, training_modules
+from gradrank.training.registry import LOSSES, SCORERS, models, training_modules
 from gradrank.training.search_space import Choice
 from gradrank.training.spaces import tuning_modules
 
@@ -69,8 +68,8 @@ def test_a_neural_ranker_depends_on_the_loss_and_scorer_that_its_parameters_name
         paths = map(Path, names(*training_modules(cls, cls.Params(**params))))
         return {path.stem for path in paths if path.parent.name in ("losses", "scorers")} - {"__init__"}
 
-    assert found() == {"softmax", "net"}
-    assert found(loss="rankcosine", scorer="linear") == {"rankcosine", "linear", "net"}  # which linear imports
+    assert found() == {"listwise", "net"}
+    assert found(loss="approx_ndcg", scorer="linear") == {"smooth_ndcg", "linear", "net"}  # which linear imports
 
 
 def test_models_that_look_up_a_loss_or_scorer_declare_it():
@@ -92,12 +91,12 @@ def test_tuning_depends_on_every_loss_of_the_space():
     class Tuned(models()["softmax"]):
         space: ClassVar = {"loss": Choice(("softmax", "listmle"), "both")}
 
-    assert {f"{LOSSES}.softmax", f"{LOSSES}.listmle", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
+    assert {f"{LOSSES}.listwise", f"{SCORERS}.net"} <= set(tuning_modules(Tuned))
 
 
 # Modules that import others by name, which the closure cannot follow. Their callers add the imported modules. No module
 # imports a public name from `gradrank`, except when it is called.
-BY_NAME = {"__init__.py", "bench/config/studies.py", "export/lookup.py", "training/lookup.py", "training/registry.py"}
+BY_NAME = {"__init__.py", "bench/config/studies.py", "export/lookup.py", "training/registry.py"}
 
 
 def test_only_these_modules_import_others_by_name():
@@ -247,21 +246,21 @@ def edited(tmp_path, monkeypatch):
 
 
 def test_an_edit_of_a_loss_retrains_the_models_that_import_it(edited):
-    softmax = (PACKAGE / "training/losses/softmax.py").read_text()
+    softmax = (PACKAGE / "training/losses/listwise.py").read_text()
     signature = re.search(r"^def softmax\(.*?\)", softmax, re.M | re.S)[0]
-    assert edited("training/losses/softmax.py", "", "# a comment\n") == set()
-    assert edited("training/losses/softmax.py", '"""', '"""Another text. ') == set()
-    users = {name for name, cls in models().items() if f"{LOSSES}.softmax" in modules_of(cls)}
-    importers = {name for name, cls in models().items() if "training/losses/softmax.py" in names(*modules_of(cls))}
+    assert edited("training/losses/listwise.py", "", "# a comment\n") == set()
+    assert edited("training/losses/listwise.py", '"""', '"""Another text. ') == set()
+    users = {name for name, cls in models().items() if f"{LOSSES}.listwise" in modules_of(cls)}
+    importers = {name for name, cls in models().items() if "training/losses/listwise.py" in names(*modules_of(cls))}
     assert {"softmax", "dasalc"} <= users <= importers
-    found = edited("training/losses/softmax.py", signature, signature[:-1].rstrip(", \n") + ", unused=0)")
+    found = edited("training/losses/listwise.py", signature, signature[:-1].rstrip(", \n") + ", unused=0)")
     assert found == importers | {"report"}
 
 
 def test_a_new_loss_retrains_no_model_and_an_edit_of_a_callee_only_its_callers(edited):
     assert edited("training/losses/another.py", "", "def another():\n    return 0\n") == {"report"}
-    callers = {name for name, cls in models().items() if "training/losses/ranknet.py" in names(*modules_of(cls))}
-    found = edited("training/losses/ranknet.py", "", "EDITED = 1\n")
+    callers = {name for name, cls in models().items() if "training/losses/pairwise.py" in names(*modules_of(cls))}
+    found = edited("training/losses/pairwise.py", "", "EDITED = 1\n")
     assert callers <= found and "mart" not in found and len(callers) < len(models()) / 2
 
 

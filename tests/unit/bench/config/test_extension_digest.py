@@ -6,8 +6,15 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config import code_digest as code_digests
-from gradrank.bench.config.code_digest import code_digest, imported_files, module_file, module_files, named, stage_files
-from gradrank.bench.config.source_digest import read_source
+from gradrank.bench.config.code_digest import (
+    code_digest,
+    imported_files,
+    module_file,
+    module_files,
+    named,
+    read_source,
+    stage_files,
+)
 
 FILES = {
     "__init__": "SETTING = 1\n",

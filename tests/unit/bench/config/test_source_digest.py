@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.config.source_digest import parse_source
+from gradrank.bench.config.code_digest import parse_source
 
 EVERY_SYNTAX = Path(__file__).with_name("every_syntax.txt")
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.config.project_folder import FILES, init
-from gradrank.bench.config.version_control import check, set_up
+from gradrank.bench.config.project_folder import FILES, check, init, set_up
 
 HAS_DVC = Path(sys.prefix, "bin/dvc").exists()
 

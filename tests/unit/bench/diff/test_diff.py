@@ -9,7 +9,7 @@ from scipy.stats import t
 from diff_states import FOLDS, QIDS, state, values
 from gradrank.base.errors import GradrankError
 from gradrank.bench.diff.compare import MOST_MOVED, compare
-from gradrank.bench.diff.regression import Limit, limit, regressions
+from gradrank.bench.diff.output import Limit, limit, regressions
 from gradrank.bench.diff.state import MethodResults
 from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
 from gradrank.comparison.statistics import holm

@@ -12,16 +12,13 @@ import pytest
 from rich.console import Console
 
 from gradrank.base.errors import GradrankError
-from gradrank.bench.diff import html, markdown
-from gradrank.bench.diff.as_json import plain
+from gradrank.bench.diff import output
 from gradrank.bench.diff.changes import changes
-from gradrank.bench.diff.committed import Committed
 from gradrank.bench.diff.compare import compare
-from gradrank.bench.diff.folder import read_folder
-from gradrank.bench.diff.revision import read_revision
+from gradrank.bench.diff.output import plain, show
+from gradrank.bench.diff.read_state import Committed, read_folder, read_revision
 from gradrank.bench.diff.state import State
-from gradrank.bench.diff.text import show
-from gradrank.bench.provenance.code import training_code
+from gradrank.bench.provenance.records import training_code
 from made_run import DATASET, run, write_pairs_file, write_scores, write_table
 from rendered import Document
 
@@ -193,7 +190,9 @@ def in_text(comparison) -> dict[str, set[str]]:
 
 
 def in_markdown(comparison) -> dict[str, set[str]]:
-    return _by_title(markdown.page(comparison), r"^\| {} \|.*\n((?:\|.*\n)+)", r"^\| `([^`]*)`", "**{}**: no change")
+    return _by_title(
+        output.markdown_page(comparison), r"^\| {} \|.*\n((?:\|.*\n)+)", r"^\| `([^`]*)`", "**{}**: no change"
+    )
 
 
 def _by_title(text: str, block: str, row: str, none: str) -> dict[str, set[str]]:
@@ -207,7 +206,8 @@ def _by_title(text: str, block: str, row: str, none: str) -> dict[str, set[str]]
 
 def in_html(comparison) -> dict[str, set[str]]:
     tables = {
-        table["attributes"].get("aria-labelledby"): table["rows"] for table in Document(html.page(comparison)).tables
+        table["attributes"].get("aria-labelledby"): table["rows"]
+        for table in Document(output.html_page(comparison)).tables
     }
     rows = {kind: tables.get(f"changes-{title.lower()}", [None])[1:] for kind, title in TITLES.items()}
     return {kind: {cells[0]["text"] for cells in of_kind} for kind, of_kind in rows.items()}
@@ -252,7 +252,7 @@ def test_changed_code_is_that_of_methods_in_both_states():
 
 def test_a_parameter_that_selects_other_modules_is_no_change_of_code():
     """A net with another loss is trained by another module."""
-    model, losses = "ranknet_two_layer", ({"hidden": [8]}, {"hidden": [8], "loss": "pairwise_hinge"})
+    model, losses = "ranknet_two_layer", ({"hidden": [8]}, {"hidden": [8], "loss": "softmax"})
     digests = [training_code(model, params) for params in losses]
     assert digests[0] != digests[1]
 

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from diff_states import make_study, state, values
-from gradrank.bench.diff import html
-from gradrank.bench.diff.as_json import plain
+from gradrank.bench.diff import output
 from gradrank.bench.diff.compare import compare
+from gradrank.bench.diff.output import plain
 from gradrank.bench.diff.state import MethodResults
 from rendered import Document
 
@@ -39,13 +39,13 @@ def test_json_holds_all_and_no_nan(comparison):
 
 
 def test_html_is_one_whole_file(comparison):
-    document = Document(html.page(comparison))
+    document = Document(output.html_page(comparison))
     asked = [attributes.get(key) for _, attributes in document.tags for key in ("src", "href")]
     assert {each for each in asked if each and each[0] != "#"} == {"data:,"}
     assert "<b>&|" in document.text
     # Strip and axis of both data sets' one metric, queries of one method.
     assert sum(tag == "svg" for tag, _ in document.tags) == (2 + 1) + 2
-    assert html.page(comparison) == html.page(comparison)
+    assert output.html_page(comparison) == output.html_page(comparison)
 
 
 def run(*arguments: str, folder) -> subprocess.CompletedProcess:

@@ -10,10 +10,9 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import write_sealed, write_stamp
 from gradrank.bench.folds.evaluate import evaluate_folds
-from gradrank.bench.folds.export import export_model
 from gradrank.bench.folds.per_query import read_test_queries
-from gradrank.comparison.rankings.evaluation import evaluate
-from gradrank.comparison.rankings.letor_report import letor_report
+from gradrank.bench.folds.score_exchange import export_model
+from gradrank.comparison.rankings.evaluation import evaluate, letor_report
 from gradrank.export.rankings import export_trec
 from gradrank.measures.judgements import Judgements, read_judgements
 from gradrank.measures.metrics import compute

@@ -7,8 +7,8 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.folds.evaluate import evaluate_folds
-from gradrank.bench.folds.import_scores import import_scores
-from gradrank.bench.folds.score_file_pattern import fault, score_files
+from gradrank.bench.folds.score_exchange import import_scores
+from gradrank.bench.folds.settings import fault, score_files
 from gradrank.bench.results import MethodFolder
 from gradrank.data.parse import parse
 from made_collection import store

@@ -22,8 +22,8 @@ from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.models.single_feature import SingleFeature
+from gradrank.training.fit import job_seed
 from gradrank.training.fold_folder import FoldFolder
-from gradrank.training.seeds import job_seed
 from gradrank.training.selection import selection_note
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradrank.bench.folds.primary import primary_convention
+from gradrank.bench.folds.settings import primary_convention
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from gradrank.bench.literature.published import RESULTS, lookup
-from gradrank.bench.literature.published_runs import FILES, runs_of
+from gradrank.bench.literature import FILES, RESULTS, lookup, runs_of
 
 
 def test_nothing_published_is_an_empty_list():

@@ -7,9 +7,7 @@ import pytest
 from scipy.stats import t
 
 from gradrank.bench.folds.per_query import QueryValues, mean_over_seeds
-from gradrank.bench.literature.published import Published
-from gradrank.bench.literature.published_runs import mean_of_runs, reach_of_a_run
-from gradrank.bench.literature.verdict import (
+from gradrank.bench.literature import (
     CONSISTENT,
     DRAWS,
     FOLDS,
@@ -19,10 +17,13 @@ from gradrank.bench.literature.verdict import (
     ROUNDING,
     RUNS,
     Band,
+    Published,
     alike,
     judge,
     judge_values,
+    mean_of_runs,
     paired_half_width,
+    reach_of_a_run,
     seed_reach,
 )
 

@@ -15,7 +15,7 @@ PARTS = ("trials", "values", "divisions", "jobs")  # of tuned studies and learni
 CURRENT = """
 from gradrank.bench.results import Results
 from gradrank.bench.config.params import load
-from gradrank.bench.provenance.record_code import records
+from gradrank.bench.provenance.record_checks import records
 settings = load()
 for record in records(settings, Results()):
     code = record.current_code(settings)
@@ -49,11 +49,26 @@ def differences(root: Path) -> list[str]:
     return [line for line in result.stdout.splitlines() if line.startswith("DIFFERS")]
 
 
+LOSS = '''"""A loss that was added."""
+
+from gradrank.training.loss import loss
+from gradrank.training.losses.listwise import softmax
+
+
+@loss
+def added_loss(scores, labels, offsets):
+    """Return the cost and the gradient of softmax."""
+    return softmax(scores, labels, offsets)
+'''
+
+
 def test_additions_change_no_record_and_a_parameter_one_line_per_method(checkout):
     package = checkout / "src/gradrank"
-    for source, name in (("models/single_feature.py", "single_feature"), ("training/losses/softmax.py", "softmax")):
-        text = (package / source).read_text().replace(name, f"{name}_copy")
-        (package / source).with_stem(f"{name}_copy").write_text(text)
+    model = package / "models/single_feature.py"
+    model.with_stem("single_feature_copy").write_text(
+        model.read_text().replace("single_feature", "single_feature_copy")
+    )
+    (package / "training/losses/added_loss.py").write_text(LOSS)
     scorer = package / "training/scorers/linear.py"
     scorer.with_stem("linear_copy").write_text(scorer.read_text())
     with (package / "bench/report/tables/summary.py").open("a") as stream:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.bench.folds.job import train
-from gradrank.bench.provenance.audit import FOREIGN, IN_GIT, Mismatch, audit, stamps
-from gradrank.bench.provenance.repair import carry_out, plan_repair
+from gradrank.bench.provenance.audit import FOREIGN, IN_GIT, Mismatch, audit, carry_out, plan_repair, stamps
 from made_project import DATASET, STUDY
 
 DATA, RESULTS = Path("data"), Path("results")

@@ -10,9 +10,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import read_stamp, write_sealed, write_stamp
 from gradrank.bench.config.params import check, load
-from gradrank.bench.provenance.collect import collect
-from gradrank.bench.provenance.records import write_record
-from gradrank.bench.provenance.settings import dataset_settings, model_settings, study_settings
+from gradrank.bench.provenance.records import collect, dataset_settings, model_settings, study_settings, write_record
 from gradrank.bench.provenance.study_records import study_code, write_study_record
 from gradrank.bench.results import Results
 from gradrank.training.registry import missing_packages, models

@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 from gradrank.base.files import host_name
 from gradrank.bench.cli import app
-from gradrank.bench.provenance.audit import audit, stamps
-from gradrank.bench.provenance.record_form import fault_of_record
-from gradrank.bench.provenance.repair import carry_out, plan_repair
+from gradrank.bench.provenance.audit import audit, carry_out, plan_repair, stamps
+from gradrank.bench.provenance.record_checks import fault_of_record
 from made_project import DATASET
 
 DATA, RESULTS = Path("data"), Path("results")

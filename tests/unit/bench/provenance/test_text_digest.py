@@ -1,6 +1,6 @@
 """The checksum of the text of a data set."""
 
-from gradrank.bench.provenance.text_digest import sha256_of_text
+from gradrank.bench.provenance.verify import sha256_of_text
 from gradrank.data.layout import FoldOptions
 from gradrank.data.parse import parse
 

@@ -11,11 +11,10 @@ from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
 from gradrank.bench.config.params_file import read
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.folds.primary import BASELINE, baseline_of
-from gradrank.bench.report.tables.baseline import baseline_among, baseline_rows
-from gradrank.bench.report.tables.dataset_values import DatasetValues
+from gradrank.bench.folds.settings import BASELINE, baseline_of
+from gradrank.bench.report.tables.dataset_values import DatasetValues, baseline_among, baseline_rows
 from gradrank.bench.report.tables.summary import summary
-from gradrank.comparison.significance.decision import decide
+from gradrank.comparison.significance import decide
 from gradrank.comparison.statistics import holm, paired_test
 from made_results import make_results, write_values
 from rendered import Document, rendered

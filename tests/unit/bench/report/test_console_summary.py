@@ -2,7 +2,7 @@
 
 import json
 
-from gradrank.bench.report.console_summary import BEST, console_summary
+from gradrank.bench.report.document import BEST, console_summary
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
 from gradrank.bench.results import Results

@@ -6,16 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.bench.report.explanations.choice import (
+from gradrank.bench.report.explanations import (
     MOST_METHODS,
     choose_methods,
     choose_opponents,
+    kendall_tau,
     most_different,
     opposed_pair,
+    over_folds,
 )
-from gradrank.bench.report.explanations.importances import kendall_tau, over_folds
 from gradrank.bench.report.standings import Standing
-from gradrank.training.literature.model_families import OTHERS
+from gradrank.training.literature import OTHERS
 
 
 def ranked(*methods: tuple[str, bool]) -> list[Standing]:

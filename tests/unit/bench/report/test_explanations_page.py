@@ -6,7 +6,7 @@ import pytest
 
 from gradrank.base.stamps import write_sealed
 from gradrank.bench.report.pages.explanations import MOST_BARS, MOST_FEATURES, agreement_sentence, choice_sentence
-from gradrank.bench.report.plots.feature_rows import Measured, interval_rows, signed_bars
+from gradrank.bench.report.plots.row_plots import Measured, interval_rows, signed_bars
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import DatasetFolder
 from made_results import make_results

@@ -11,7 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import read_sealed
 from gradrank.bench.provenance.audit import audit, stamps
 from gradrank.bench.report.document import report
-from gradrank.bench.report.explanations.stage import PAIRS, REPEATS, explanations
+from gradrank.bench.report.explanations import PAIRS, REPEATS, explanations
 from gradrank.bench.results import Results
 from gradrank.data.stored import StoredCollection
 from gradrank.explanations.importance import importance

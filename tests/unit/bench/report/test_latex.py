@@ -7,11 +7,9 @@ import polars as pl
 import pytest
 
 from gradrank.base.text_tables import PAGE, Grid, latex_document, latex_escape, latex_table
-from gradrank.bench.report.tables.latex import latex
-from gradrank.bench.report.tables.numbers import VERDICT, P
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
-from gradrank.bench.report.tables.table import Column, Table
+from gradrank.bench.report.tables.table import VERDICT, Column, P, Table, latex
 from latex_structure import read_latex
 from made_results import CONVENTIONS, METRICS, make_results, write_values
 

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.literature.published import lookup
-from gradrank.bench.literature.verdict import FOLDS, QUERIES, RUNS, judge_values
+from gradrank.bench.literature import FOLDS, QUERIES, RUNS, judge_values, lookup
 from gradrank.bench.report.contents import read_contents
-from gradrank.bench.report.tables.dataset_values import DatasetValues, published_rows
-from gradrank.bench.report.tables.published_runs import band_rows, run_rows, sharper_verdicts
+from gradrank.bench.report.tables.dataset_values import (
+    DatasetValues,
+    band_rows,
+    published_rows,
+    run_rows,
+    sharper_verdicts,
+)
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results
 from made_results import make_results

@@ -14,7 +14,7 @@ from gradrank.bench.report.document import report as render
 from gradrank.bench.report.plots.svg import thin
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
-from gradrank.bench.report.tables.verdicts import MARKS
+from gradrank.bench.report.tables.table import MARKS
 from made_results import CONVENTIONS, METRICS, make_results
 from rendered import Document, rendered
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gradrank.bench.report.contents import ReportedDataset, read_contents
-from gradrank.bench.report.plots import two_methods as two_methods_module
-from gradrank.bench.report.plots.sweeps import swept
-from gradrank.bench.report.plots.two_methods import MOST_VALUES, difference_plot, paired_tests, two_methods
+from gradrank.bench.report.plots import paired_tests as two_methods_module
+from gradrank.bench.report.plots.line_plots import swept
+from gradrank.bench.report.plots.paired_tests import MOST_VALUES, difference_plot, paired_tests, two_methods
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results
 from gradrank.comparison.statistics import compare_all

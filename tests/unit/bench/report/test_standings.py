@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from gradrank.bench.report.contents import ReportedDataset, read_contents
-from gradrank.bench.report.plots.intervals import MOST_SHOWN, IntervalPlot, intervals
+from gradrank.bench.report.plots.row_plots import MOST_SHOWN, IntervalPlot, intervals
 from gradrank.bench.report.standings import Standing, Standings, listed, standings
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
 from gradrank.bench.results import Results
-from gradrank.comparison.significance.decision import decide_row
+from gradrank.comparison.significance import decide_row
 from gradrank.comparison.statistics import compare_all
 from made_results import METRICS, make_results, write_values
 from rendered import Document, rendered

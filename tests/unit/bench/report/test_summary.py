@@ -13,7 +13,7 @@ from scipy.stats import t
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.folds.per_query import compact_conventions, join_test_queries, read_compact, read_test_queries
-from gradrank.bench.literature.published import lookup
+from gradrank.bench.literature import lookup
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import DEFINITIONS, SEEDS, read_tables
 from gradrank.bench.report.tables.table import Column

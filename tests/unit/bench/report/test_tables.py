@@ -3,10 +3,9 @@
 import pytest
 
 from gradrank.bench.report.document import report as render
-from gradrank.bench.report.tables.numbers import VERDICT, P
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import DEFINITIONS, read_tables
-from gradrank.bench.report.tables.table import Column, Table, markdown, read_csv, write_csv
+from gradrank.bench.report.tables.table import VERDICT, Column, P, Table, markdown, read_csv, write_csv
 from made_results import CONVENTIONS, METRICS, make_results
 
 MODELS = ("lambdamart", "ranknet_linear", "ranksvm")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gradrank.bench.report.training_changes import MOST, training_changes, write_printed
+from gradrank.bench.report.document import MOST, training_changes, write_printed
 from gradrank.bench.results import DatasetFolder
 
 

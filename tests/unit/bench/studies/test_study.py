@@ -13,12 +13,12 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import write_stamp
 from gradrank.bench.config.studies import get_study, study_names
 from gradrank.bench.folds.evaluate import evaluate_folds
-from gradrank.bench.literature.verdict import QUERIES, Band, judge
+from gradrank.bench.literature import QUERIES, Band, judge
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column
 from gradrank.bench.studies import writing as study_files
-from gradrank.bench.studies.comparison import unpublished_row, verdict_columns, verdict_row
 from gradrank.bench.studies.study import Figure, Inputs, PageSection, Table
+from gradrank.bench.studies.tables import unpublished_row, verdict_columns, verdict_row
 from gradrank.bench.studies.writing import write_study
 from made_study import make_collection
 

@@ -9,8 +9,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, write_json
 from gradrank.bench.results import Results
-from gradrank.bench.tracking.content import Result
-from gradrank.bench.tracking.runs import track
+from gradrank.bench.tracking.runs import Result, track
 from made_tracked import (
     FEATURES,
     FOLDS,

@@ -12,8 +12,7 @@ from gradrank.bench.tuning.refits import seeds_of
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
-from gradrank.training.best_of import Candidate, FrozenStep, best_of
-from gradrank.training.history import History
+from gradrank.training.best_of import Candidate, FrozenStep, History, best_of
 from gradrank.training.registry import get_model, models
 from gradrank.training.spaces import configuration, members_parameter
 

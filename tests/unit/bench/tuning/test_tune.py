@@ -15,12 +15,10 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.stamps import write_sealed
 from gradrank.bench.tuning import trials
-from gradrank.bench.tuning.choices import by_validation, write_choices
+from gradrank.bench.tuning.choices import adopt, by_validation, choose, tuner_choices, write_choices
 from gradrank.bench.tuning.divisions import divide
 from gradrank.bench.tuning.folders import Contest
-from gradrank.bench.tuning.members import tuner_choices
 from gradrank.bench.tuning.refits import Refits, refit, run_seed
-from gradrank.bench.tuning.selection import adopt, choose
 from gradrank.bench.tuning.trials import Plan, tune
 from gradrank.data.parse import parse
 from gradrank.data.part_files import COLLECTION

@@ -4,8 +4,7 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
-from gradrank.bench.workflow_support.contest import ContestPlan, with_frozen_datasets
-from gradrank.bench.workflow_support.plan import Plan
+from gradrank.bench.workflow_support.plan import ContestPlan, Plan, with_frozen_datasets
 from made_project import SETTINGS
 
 METHODS = ["regression", "ranksvm", "combsum"]

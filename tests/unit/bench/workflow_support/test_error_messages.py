@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradrank.bench.workflow_support.error_messages import explain
+from gradrank.bench.workflow_support.checks import explain
 from made_project import DATASET, write_params
 
 NO_RULE = "MissingRuleException:\nNo rule to produce {} (if you use input functions make sure that ...)."

@@ -155,7 +155,7 @@ def test_names_of_methods_are_folders():
 
 def test_nothing_is_tracked_if_track_is_false_and_a_missing_mlflow_ends_the_planning(monkeypatch):
     assert plan().tracked_file("results") == ["results/tracked.json"]
-    monkeypatch.setattr("gradrank.base.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("gradrank.base.errors.find_spec", lambda name: None)
     assert plan(track=False).tracked_file("results") == []
     with pytest.raises(SystemExit, match=r"mlflow.*gradrank\[track\].*`track: false`"):
         plan().tracked_file("results")

@@ -8,7 +8,7 @@ import pytest
 from gradrank.base.errors import GradrankError
 from gradrank.base.stamps import read_sealed, write_sealed
 from gradrank.bench.config.params import load
-from gradrank.bench.provenance.code import training_code
+from gradrank.bench.provenance.records import training_code
 from gradrank.bench.provenance.verify import verify
 from gradrank.bench.results import Results
 from gradrank.bench.workflow_support.recheck import Recheck

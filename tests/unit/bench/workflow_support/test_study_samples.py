@@ -13,19 +13,17 @@ from gradrank.base.stamps import read_sealed, write_sealed
 from gradrank.bench.config import code_digest
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.config.params import load
-from gradrank.bench.config.tuned_studies import TunedStudySettings
-from gradrank.bench.provenance.code import tuning_code
-from gradrank.bench.provenance.settings import study_settings
+from gradrank.bench.config.studies import TunedStudySettings
+from gradrank.bench.provenance.records import study_settings, tuning_code
 from gradrank.bench.provenance.study_records import study_code, write_study_record
 from gradrank.bench.results import Results
-from gradrank.bench.tuning.choices import write_choices
+from gradrank.bench.tuning.choices import tuner_choices, write_choices
 from gradrank.bench.tuning.folders import Contest
-from gradrank.bench.tuning.members import tuner_choices
 from gradrank.bench.tuning.refits import Refits, refit
 from gradrank.bench.tuning.trials import Plan, tune
-from gradrank.bench.workflow_support.job_samples import DIGEST
 from gradrank.bench.workflow_support.recheck import Recheck
-from gradrank.bench.workflow_support.sample_commands import with_source
+from gradrank.bench.workflow_support.samples import with_source
+from gradrank.bench.workflow_support.study_samples import DIGEST
 from gradrank.measures.conventions import resolve
 from made_project import DATASET, SETTINGS, write_params
 

@@ -5,26 +5,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gradrank.base.numbers import is_missing, number
+from gradrank.base.text_tables import is_missing, number
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.file_order import CONSTANT, notable_rows
 from gradrank.bench.report.contents import Contents, ReportedDataset
 from gradrank.bench.report.pages.page import Page, render_page
-from gradrank.bench.report.plots.curves import learning_curves
-from gradrank.bench.report.plots.heat_map import matrices
-from gradrank.bench.report.plots.pr_curves import pr_curves
-from gradrank.bench.report.plots.ranks import mean_ranks
-from gradrank.bench.report.plots.spread import spread
-from gradrank.bench.report.plots.strips import stacked
-from gradrank.bench.report.plots.sweeps import sweeps
-from gradrank.bench.report.plots.two_methods import two_methods
-from gradrank.bench.report.tables.baseline import NOTE, detectable_sentence, difference_text
-from gradrank.bench.report.tables.bold import BOLD, in_bold
-from gradrank.bench.report.tables.numbers import descending
-from gradrank.bench.report.tables.published_runs import sharper_verdicts
-from gradrank.bench.report.tables.table import Row
-from gradrank.bench.report.tables.verdicts import count_verdicts
-from gradrank.data.folds.held_out import held_out_sentence
+from gradrank.bench.report.plots.line_plots import learning_curves, pr_curves, sweeps
+from gradrank.bench.report.plots.paired_tests import matrices, two_methods
+from gradrank.bench.report.plots.row_plots import mean_ranks, spread
+from gradrank.bench.report.plots.svg import stacked
+from gradrank.bench.report.tables.dataset_values import NOTE, detectable_sentence, difference_text, sharper_verdicts
+from gradrank.bench.report.tables.table import BOLD, Row, count_verdicts, descending, in_bold
+from gradrank.data.fold_parts import held_out_sentence
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.measures.conventions import CONVENTIONS
 

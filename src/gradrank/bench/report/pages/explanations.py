@@ -1,16 +1,16 @@
 """One page per data set with an explanations.json: important features, and pairs that two methods order differently.
 
-The stage `gradrank.bench.report.explanations.stage` writes the file.
+The stage `gradrank.bench.report.explanations` writes the file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gradrank.base.numbers import number
+from gradrank.base.text_tables import number
 from gradrank.bench.report.contents import Contents, ReportedDataset
 from gradrank.bench.report.pages.page import Page, render_page
-from gradrank.bench.report.plots.feature_rows import FeaturePlot, Measured, interval_rows, signed_bars
+from gradrank.bench.report.plots.row_plots import FeaturePlot, Measured, interval_rows, signed_bars
 
 MOST_FEATURES = 12  # features in the plot of the importances
 MOST_BARS = 8  # features with bars of their own per pair of documents

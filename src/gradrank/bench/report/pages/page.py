@@ -9,10 +9,19 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradrank.base.numbers import MINUS, number, p_value
-from gradrank.bench.report.tables.numbers import TEXT, VERDICT, format_value, microseconds, seconds, size
+from gradrank.base.text_tables import MINUS, number, p_value
 from gradrank.bench.report.tables.summary_tables import SEEDS
-from gradrank.bench.report.tables.verdicts import MARKS, MEANINGS, POWER
+from gradrank.bench.report.tables.table import (
+    MARKS,
+    MEANINGS,
+    POWER,
+    TEXT,
+    VERDICT,
+    format_value,
+    microseconds,
+    seconds,
+    size,
+)
 from gradrank.measures.metrics import metric_label
 
 FOLDER = Path(__file__).parent

@@ -8,7 +8,7 @@ from itertools import accumulate
 from markupsafe import Markup
 
 from gradrank.bench.report.plots import svg
-from gradrank.bench.report.plots.frame import Frame
+from gradrank.bench.report.plots.svg import Frame
 
 WIDTH = 460
 FRAME = Frame(left=46, right=450, top=22, bottom=240)

@@ -1,23 +1,39 @@
-"""The per-query values of one data set, and the rows of its tables: means, tests and published numbers."""
+"""The per-query values of one data set, and the rows of its tables: means, tests, differences and published numbers.
+
+The differences are those of all methods from one baseline, with paired intervals. Published values of single runs are
+compared with ours, with the effect of the interval on the verdict.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from math import comb
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.text_tables import is_missing, number
 from gradrank.bench.folds.file_order import CONSTANT, file_order
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.folds.primary import BASELINE
-from gradrank.bench.literature.published import Published, lookup
-from gradrank.bench.literature.verdict import Judged, alike, judge_values
-from gradrank.bench.report.tables.numbers import descending
-from gradrank.bench.report.tables.table import Row
-from gradrank.comparison.significance.best_methods import Candidate, best_methods
-from gradrank.comparison.significance.power import detectable_difference
-from gradrank.comparison.statistics import compare_all, friedman_nemenyi
+from gradrank.bench.folds.settings import BASELINE
+from gradrank.bench.literature import (
+    NOT_REPRODUCED,
+    RUNS,
+    Judged,
+    Published,
+    alike,
+    bands_of,
+    judge,
+    judge_values,
+    lookup,
+    reach_of_a_run,
+)
+from gradrank.bench.report.tables.table import Row, descending
+from gradrank.comparison.significance import Candidate, best_methods, decide_row, detectable_difference
+from gradrank.comparison.statistics import LEVEL, compare_all, friedman_nemenyi
+from gradrank.measures.metrics import metric_label
 
 RECALL_LEVELS = {f"iprec@{tenth / 10}": tenth / 10 for tenth in range(11)}  # key: metric; value: level of recall
 PAIRED_METRICS = ("ndcg@10", "map")  # only two, because the table of pairs has 780 rows per metric for 40 methods
@@ -28,7 +44,7 @@ class DatasetValues:
     """The per-query values of one data set.
 
     primary: the primary convention. values: the outer keys are methods, the inner keys are conventions; every method
-    has values under the primary convention. short: the rows of `gradrank.measures.short_lists`. constant: the values
+    has values under the primary convention. short: the rows of `gradrank.measures.query_values`. constant: the values
     of a ranking in which every document has the same score; the keys are conventions. `constant` is empty if the stored
     collection was not read. constant_folds: by method, the folds in which all test documents of a query have equal
     scores. baseline: the method that the others are compared with, if it is among the methods.
@@ -264,3 +280,153 @@ def mean_ranks(dataset: DatasetValues) -> Iterator[Row]:
                 "critical_difference": test.critical_difference,
                 "p": test.p,
             }
+
+
+MARKS = {"better": " ▲", "worse": " ▼"}
+NOTE = (
+    "The difference is that of the means over folds, method minus baseline. Its 95% bootstrap interval is over test "
+    "queries and is meant for comparing the two methods, unlike the interval of a mean. It is not corrected for the "
+    f"number of methods. ▲: better, ▼: worse than the baseline, p < {LEVEL:g} in Wilcoxon's test with Holm's "
+    "correction for the methods of the table, and an interval that excludes 0."
+)
+
+
+def baseline_among(methods: Mapping[str, float | None], baseline: str) -> str:
+    """Return the baseline if it is one of the methods, otherwise the method with the highest mean. methods: means."""
+    return baseline if baseline in methods else min(methods, key=lambda model: (descending(methods[model]), model))
+
+
+def baseline_rows(dataset: DatasetValues) -> Iterator[Row]:
+    """Yield one row per metric and method other than the baseline, under the primary convention.
+
+    `decision` says whether the method is better or worse than the baseline. It is None if the baseline is not among the
+    methods: the method with the highest mean, which is then the baseline, was chosen by the same values.
+    """
+    headline = headline_metric(dataset.first.values)
+    means = {model: own[dataset.primary].mean(headline) for model, own in dataset.values.items()}
+    baseline = baseline_among(means, dataset.baseline)
+    for metric in dataset.first.values:
+        values = {model: own[dataset.primary] for model, own in dataset.values.items()}
+        tested = {model: own.values[metric] for model, own in values.items() if own.queries(metric)}
+        if metric in RECALL_LEVELS or baseline not in tested:
+            continue
+        rows = compare_all(tested, dataset.first.folds, queries=dataset.first.qids, baseline=baseline)
+        comparisons = len(rows) if baseline == dataset.baseline else comb(len(rows) + 1, 2)
+        for row in rows:
+            about = {"convention": dataset.primary, "metric": metric, "model": row["model_a"], "baseline": baseline}
+            decision = decide_row(row) if baseline == dataset.baseline else None
+            yield about | with_detectable(row, comparisons) | {"decision": decision}
+
+
+def difference_text(row: Row) -> str:
+    """Return a difference with its interval and decision as text, such as `+0.0162 [+0.0101, +0.0220] ▲`."""
+    text = f"{number(row['difference'], '+.4f')} [{number(row['low'], '+.4f')}, {number(row['high'], '+.4f')}]"
+    return text + MARKS.get(row["decision"], "")
+
+
+def detectable_sentence(compared: Sequence[tuple[str, Iterable[Row]]]) -> list[str]:
+    """Return a list with one sentence on the differences that could have been detected, or [] without such values.
+
+    compared: what a method is compared with, and rows with the keys `metric` and `detectable`.
+    """
+    clauses = []
+    for versus, rows in compared:
+        by_metric: dict[str, list[float]] = {}
+        for row in rows:
+            if not is_missing(row.get("detectable")):
+                by_metric.setdefault(row["metric"], []).append(row["detectable"])
+        values = [f"{number(median(found))} ({metric_label(metric)})" for metric, found in by_metric.items()]
+        clauses += [f"from {versus}, {', '.join(values)}"] * bool(values)
+    return [f"True differences that are detected with a probability of 80%: {'; '.join(clauses)}."] * bool(clauses)
+
+
+EVERY_FOLD = "mean"  # the value of the column `fold` in the row over all folds
+
+
+def run_rows(dataset: DatasetValues) -> Iterator[Row]:
+    """Yield one row per fold, and one for the mean over folds, for each published method with values of single runs.
+
+    `low` and `high` are the bounds of the 95% interval for one further run. `inside` says whether our value lies
+    between them. The metric is the headline metric.
+    """
+    for model, metric, published, values in _published(dataset):
+        if not published.runs:
+            continue
+        about = {"model": model, "method": published.method, "metric": metric, "convention": published.convention}
+        for fold, (ours, _) in values[model].fold_means(metric).items():
+            if fold in published.runs:
+                yield about | {"fold": str(fold)} | _compared(ours, {fold: published.runs[fold]})
+        yield about | {"fold": EVERY_FOLD} | _compared(values[model].mean(metric), published.runs)
+
+
+def _compared(ours: float, runs: Mapping[int, Any]) -> Row:
+    """Return the cells of a row. The extremes and the deviation of the runs are known for a single fold only."""
+    mean, reach = float(np.mean([np.mean(values) for values in runs.values()])), reach_of_a_run(runs)
+    row: Row = {"ours": ours, "runs": min(map(len, runs.values())), "mean": mean}
+    if len(runs) == 1:
+        (values,) = runs.values()
+        row |= {"deviation": float(np.std(values, ddof=1)), "least": min(values), "most": max(values)}
+    inside = "yes" if abs(ours - mean) <= reach else "no"
+    return row | {"low": mean - reach, "high": mean + reach, "inside": inside}
+
+
+def band_rows(dataset: DatasetValues) -> Iterator[Row]:
+    """Yield one row per published number and kind of interval: its half width, the verdict, and `inside`.
+
+    The kinds are those of `bands_of`: over queries, over folds, and over published runs. `inside` counts the other
+    methods that would be reproduced or consistent. The fewer, the sharper the verdict. The metric is the headline
+    metric. A number that several sources print is listed once.
+    """
+    listed: set[tuple[str, str, float]] = set()
+    for model, metric, published, values in _published(dataset):
+        if (key := (model, published.method, published.value)) in listed:
+            continue
+        listed.add(key)
+        own = bands_of(published, values[model], metric)
+        for kind, band in own.items():
+            judged = {
+                name: judge(published.value, of.mean(metric), bands_of(published, of, metric)[kind])
+                for name, of in values.items()
+            }
+            verdict = judged.pop(model).verdict
+            yield {"model": model, "method": published.method, "metric": metric, "published": published.value} | {
+                "of": kind,
+                "half_width": band.half_width,
+                "verdict": verdict,
+                "inside": sum(other.verdict != NOT_REPRODUCED for other in judged.values()),
+                "others": len(judged),
+            }
+
+
+def _published(dataset: DatasetValues) -> Iterator[tuple[str, str, Published, dict[str, QueryValues]]]:
+    """Yield (model, metric, published number, values by method) for the headline metric under the number's convention.
+
+    Numbers under a convention that was not measured are left out.
+    """
+    metric = headline_metric(dataset.first.values)
+    for model, by_convention in dataset.values.items():
+        for published in lookup(dataset.dataset, model, metric):
+            if published.convention in by_convention:
+                values = {name: own[published.convention] for name, own in dataset.values.items()}
+                yield model, metric, published, values
+
+
+def sharper_verdicts(bands: list[Row]) -> list[str]:
+    """Return one sentence per published number with single runs: what each kind of interval says about it.
+
+    bands: rows of `band_rows`.
+    """
+    by_number: dict[tuple[str, str, float], dict[str, Row]] = {}
+    for row in bands:
+        by_number.setdefault((row["model"], row["method"], row["published"]), {})[row["of"]] = row
+    return [
+        f"`{model}` compared with {method}: {kinds[RUNS]['verdict']}. The interval around the mean of the runs, "
+        f"{metric_label(kinds[RUNS]['metric'])} {value:.4f}, contains "
+        + ", ".join(
+            f"{row['inside']} of {row['others']} other methods if it is over {kind} (± {row['half_width']:.4f})"
+            for kind, row in kinds.items()
+        )
+        + "."
+        for (model, method, value), kinds in by_number.items()
+        if RUNS in kinds
+    ]

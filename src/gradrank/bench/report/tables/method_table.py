@@ -10,14 +10,10 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradrank.base.numbers import is_missing, number
-from gradrank.base.text_tables import Grid
-from gradrank.bench.report.tables.baseline import NOTE, detectable_sentence, difference_text
-from gradrank.bench.report.tables.bold import BOLD, in_bold
-from gradrank.bench.report.tables.dataset_values import headline_metric
-from gradrank.bench.report.tables.numbers import descending
+from gradrank.base.text_tables import Grid, is_missing, number
+from gradrank.bench.report.tables.dataset_values import NOTE, detectable_sentence, difference_text, headline_metric
 from gradrank.bench.report.tables.summary_tables import SEEDS
-from gradrank.bench.report.tables.table import Row
+from gradrank.bench.report.tables.table import BOLD, Row, descending, in_bold
 from gradrank.comparison.rankings.result import Result, Section
 from gradrank.measures.metrics import metric_label
 

@@ -21,25 +21,26 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradrank.base.numbers import is_missing
+from gradrank.base.text_tables import is_missing
 from gradrank.bench.folds import file_order
-from gradrank.bench.report.tables.baseline import NOTE, baseline_rows, detectable_sentence
 from gradrank.bench.report.tables.dataset_values import (
+    NOTE,
     RECALL_LEVELS,
     DatasetValues,
+    band_rows,
+    baseline_rows,
     constant_score_rows,
+    detectable_sentence,
     file_order_rows,
     fold_means,
     mean_ranks,
     metric_means,
     published_rows,
     recall_curve,
+    run_rows,
 )
-from gradrank.bench.report.tables.numbers import VERDICT, P
-from gradrank.bench.report.tables.published_runs import band_rows, run_rows
-from gradrank.bench.report.tables.table import Column, Row, Table, Wide, read_csv
-from gradrank.bench.report.tables.verdicts import explain_verdicts
-from gradrank.measures import short_lists
+from gradrank.bench.report.tables.table import VERDICT, Column, P, Row, Table, Wide, explain_verdicts, read_csv
+from gradrank.measures import query_values
 
 
 class Definition(NamedTuple):
@@ -352,7 +353,7 @@ def cautions(tables: Mapping[str, list[Row]], dataset: str, convention: str) -> 
     """Return the cautions about constant scores, short lists and tied scores, under the primary convention."""
     order = tables.get("file_order", [])
     constant = file_order.constant_scores_note(tables.get("constant_scores", []), order)
-    short = short_lists.warning(tables.get("short_lists", []), dataset, convention)
+    short = query_values.warning(tables.get("short_lists", []), dataset, convention)
     ties = file_order.note(order)
     found = [Caution(text, True) for text in (constant, short) if text]
     return [*found, *([Caution(*ties)] if ties else [])]

@@ -1,1 +1,0 @@
-"""Division of a user's own data into folds and parts."""

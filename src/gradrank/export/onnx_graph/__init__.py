@@ -1,1 +1,0 @@
-"""Scoring forms as ONNX graphs, for the format `onnx`. These modules import onnx, which an extra installs."""

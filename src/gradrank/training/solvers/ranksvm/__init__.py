@@ -1,1 +1,0 @@
-"""Linear RankSVM: the objective, and solvers in the primal and in the dual."""
