@@ -80,10 +80,13 @@ readme: $(READY)
 
 # Make requirements.lock from pyproject.toml in a fresh environment: exact versions, with the hash of each file. All
 # packages are the newest that pyproject.toml allows, except torch, whose CPU build an index may not have.
+# `make lock UPGRADE=polars` upgrades one package, and others only if the new version needs it.
 TORCH := 2.13.0
 lock:
 	rm -rf .venv/lock && $(PYTHON) -m venv .venv/lock
-	.venv/lock/bin/pip install --quiet --editable '.[test]' torch==$(TORCH) uv
+	sed -n 's/ \\$$//; $(if $(UPGRADE),/^[a-z]/p)' requirements.lock > .venv/lock/pins
+	.venv/lock/bin/pip install --quiet --editable '.[test]' torch==$(TORCH) uv --constraint .venv/lock/pins
+	$(if $(UPGRADE),.venv/lock/bin/pip install --quiet --upgrade $(UPGRADE) && .venv/lock/bin/pip check)
 	.venv/lock/bin/pip freeze --exclude gradrank | sed 's/+cpu$$//' > .venv/lock/names
 	.venv/lock/bin/uv pip compile --quiet .venv/lock/names --no-deps --generate-hashes --no-annotate --no-header \
 		--output-file .venv/lock/hashed

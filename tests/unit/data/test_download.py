@@ -63,7 +63,6 @@ def test_a_busy_server_is_asked_again_a_missing_file_elsewhere_and_the_mirror_fi
 CHILD = """
     import os, resource, signal, sys
     from gradrank.data.sources import download
-    from gradrank.data.sources import download
     from gradrank.data.sources import fetch
     from gradrank.data.sources.catalogue import Archive, Entry
     entry = Entry.model_validate_json(sys.argv[1])
@@ -83,12 +82,12 @@ def child(trap: str, described: Entry, out: Path, mirror: str) -> subprocess.Com
 KILLED_AT = {
     "unpacking": """
         import itertools
-        seen, real = itertools.count(), archive._bounded
+        seen, real = itertools.count(), download._bounded
         def bounded(members, path):
             for member in real(members, path):
                 next(seen) == 7 and os.kill(os.getpid(), signal.SIGKILL)
                 yield member
-        archive._bounded = bounded
+        download._bounded = bounded
     """,
     "installing": """
         from pathlib import Path
