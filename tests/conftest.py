@@ -5,13 +5,36 @@ GRADRANK_MIRROR names the folder that holds the archives of MQ2007 and OHSUMED, 
 
 import fcntl
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from gradrank.base.errors import GradrankError
 from project import Project
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Iterator[None]:
+    """Skip a test that needs the package of an extra, where it is not installed."""
+    return (yield from _skipped_without_extra())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup() -> Iterator[None]:
+    """Skip the tests of a fixture that needs the package of an extra, where it is not installed."""
+    return (yield from _skipped_without_extra())
+
+
+def _skipped_without_extra() -> Iterator[None]:
+    try:
+        return (yield)
+    except (GradrankError, AssertionError) as error:
+        if missing := re.search(r"needs .*pip install 'gradrank\[\w+\]'", str(error)):
+            pytest.skip(missing.group())
+        raise
 
 
 @pytest.fixture(scope="session")
