@@ -7,7 +7,8 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,25 +16,29 @@ import pytest
 from gradrank.base.errors import GradrankError
 from project import Project
 
+OF_EXTRAS = ("catboost", "mlflow", "onnx", "onnxruntime", "pandas", "pyarrow", "snakemake", "torch", "xgboost")
+ABSENT = [name for name in OF_EXTRAS if find_spec(name) is None]
+
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call() -> Iterator[None]:
-    """Skip a test that needs the package of an extra, where it is not installed."""
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    """Skip a test that needs an absent package of an extra."""
     return (yield from _skipped_without_extra())
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup() -> Iterator[None]:
-    """Skip the tests of a fixture that needs the package of an extra, where it is not installed."""
+def pytest_fixture_setup() -> Generator[None, object, object]:
+    """Skip the tests of a fixture that needs an absent package of an extra."""
     return (yield from _skipped_without_extra())
 
 
-def _skipped_without_extra() -> Iterator[None]:
+def _skipped_without_extra() -> Generator[None, object, object]:
     try:
         return (yield)
-    except (GradrankError, AssertionError) as error:
-        if missing := re.search(r"needs .*pip install 'gradrank\[\w+\]'", str(error)):
-            pytest.skip(missing.group())
+    except (GradrankError, ImportError, AssertionError) as error:
+        for name in ABSENT:
+            if re.search(rf"needs [^\n]*\b{name}\b|No module named '{name}", str(error)):
+                pytest.skip(f"needs {name}")
         raise
 
 
