@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-TRIALS = {"lines": 5000, "forms": 60, "params": 200, "damage": 4, "kills": 3}
+TRIALS = {"lines": 5000, "forms": 60, "params": 200, "damage": 2, "kills": 2}
 
 
 @pytest.fixture(scope="module")
