@@ -42,7 +42,7 @@ def test_every_scorer_and_loss_counts_for_the_digest_of_the_code():
     cells = [
         variant_class(f"{scorer}-{loss}", {"model": "softmax", "loss": loss, "scorer": scorer})
         for scorer in ("net", "attention")
-        for loss in ("softmax", "xe_ndcg")
+        for loss in ("softmax", "ranknet")
     ]
     assert len({tuning_modules(cell) for cell in cells}) == 4
     assert "gradrank.models.tabm" in variant_modules({"model": "softmax", "scorer": "tabm"}), "it has the search space"
