@@ -7,6 +7,9 @@ The saved models consist of trees in the JSON format of CatBoost's models. CatBo
 the process if the text is wrong. So it reads only texts that this module wrote from checked trees.
 """
 
+# pyright: reportMissingImports=false
+# catboost is an optional extra and may not be installed.
+
 import json
 from collections.abc import Mapping
 from itertools import pairwise

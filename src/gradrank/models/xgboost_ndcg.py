@@ -4,6 +4,9 @@ The saved models consist of trees in the JSON format of XGBoost's models. XGBoos
 process if the text is wrong. So it reads only texts that this module wrote from checked trees.
 """
 
+# pyright: reportMissingImports=false
+# xgboost is an optional extra and may not be installed.
+
 import json
 from collections.abc import Iterator
 from pathlib import Path
