@@ -65,8 +65,7 @@ from gradrank.base.processor import use_cache_folder
 folder = use_cache_folder()
 import numba
 import numpy as np
-from gradrank.measures.ranking import running_sum
-from gradrank.measures.ranking import group_means
+from gradrank.measures.ranking import group_means, running_sum
 numba.njit(lambda x: x + 1.0)(2.0)  # loads the compiler before the processes are forked
 ends = np.array([0, 2, 4])
 

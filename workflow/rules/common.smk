@@ -11,12 +11,11 @@ from gradrank.base.extensions import use_own_models
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import check, with_studies
 from gradrank.bench.config.studies import settings_path
-from gradrank.data.sources.catalogue import catalogue
 from gradrank.bench.provenance.records import report_code
-from gradrank.bench.workflow_support.plan import ContestPlan, with_frozen_datasets
 from gradrank.bench.workflow_support.checks import check_stored_data, complete_for_option
 from gradrank.bench.workflow_support.output_folders import check_output_folders
-from gradrank.bench.workflow_support.plan import FOLD, METHOD, Plan
+from gradrank.bench.workflow_support.plan import FOLD, METHOD, ContestPlan, Plan, with_frozen_datasets
+from gradrank.data.sources.catalogue import catalogue
 
 # Jobs use the commands of the environment that runs Snakemake, even if it is not activated. The first command is
 # Snakemake's default prefix, which this prefix replaces: without it, a failed command before a pipe goes unnoticed.

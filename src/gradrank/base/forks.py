@@ -20,7 +20,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 def refuse_fork(function: str) -> None:
     """Raise GradrankError in a process that was forked from one with Polars.
 
-    Functions that compute with Polars call this function first, because they would wait forever.
+    Functions that compute with Polars call this function first, because they would never return.
 
     Examples
     --------

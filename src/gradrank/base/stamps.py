@@ -113,7 +113,7 @@ def has_marker(path: Path) -> bool:
 
 
 def beginning(path: Path) -> bytes:
-    """Return the first bytes of a regular file; nothing if it is another kind of file or cannot be read."""
+    """Return the first bytes of a regular file, or no bytes if the path is not a regular file or cannot be read."""
     try:
         if not path.is_file():
             return b""

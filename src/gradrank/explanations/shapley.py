@@ -312,7 +312,7 @@ def exact_shapley(form: ScoringForm, documents: np.ndarray, background: np.ndarr
 
 
 def _parts(form: ScoringForm) -> list[tuple[float, ScoringForm]] | None:
-    """Return a weighted sum of simple forms that equals the form; None if there is none."""
+    """Return a weighted sum of simple forms that equals the form, or None if no such sum is known."""
     if type(form) in EXACT:
         return [(1.0, form)]
     if not isinstance(form, Combined) or form.rule != "sum" or len(form.forms) != len(form.weights):

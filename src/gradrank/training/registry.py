@@ -58,9 +58,13 @@ def loss_module(name: str) -> str:
 def find_loss(name: str) -> LossFunction:
     """Return the loss `name`, the function of this name with the decorator `loss`.
 
-    Raises GradrankError if there is no such loss. The error suggests the most similar name.
+    Raises GradrankError if there is no such loss, with the most similar name, or if the function lacks the decorator.
     """
-    return _function(loss_module(name), name)
+    module = loss_module(name)
+    found = _function(module, name)
+    if not isinstance(found, LossFunction):
+        raise GradrankError(f"{module}: {name!r} has no decorator. Fix: give it @loss of gradrank.training.loss")
+    return found
 
 
 def scorer_names() -> list[str]:

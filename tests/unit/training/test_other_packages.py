@@ -64,10 +64,13 @@ def test_a_loss_of_another_package_is_found_by_name(extend):
         find_loss("my_los")
 
 
-def test_a_loss_without_its_function_and_a_package_that_fails_are_named(extend):
+def test_a_loss_without_its_function_or_decorator_and_a_package_that_fails_are_named(extend):
     extend(losses={"misnamed": {"my_loss": "def another():\n    return 0\n"}})
     with pytest.raises(GradrankError, match=r"misnamed\.my_loss: no function 'my_loss'"):
         find_loss("my_loss")
+    extend(losses={"undecorated": {"plain_loss": "def plain_loss():\n    return 0\n"}})
+    with pytest.raises(GradrankError, match=r"undecorated\.plain_loss.*Fix: .*training\.loss"):
+        find_loss("plain_loss")
     extend(losses={"broken": {"__init__": "import no_such_module_at_all"}})
     with pytest.raises(GradrankError, match=r"broken-distribution 1\.0 .*no_such_module_at_all.*Fix: pip install"):
         loss_names()

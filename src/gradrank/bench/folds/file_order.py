@@ -92,7 +92,7 @@ def note(rows: Iterable[dict[str, Any]]) -> tuple[str, bool] | None:
 
 
 def constant_scores_note(rows: Iterable[Mapping[str, Any]], order: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return a note on the methods that give all test documents of each query the same score; None if there are none.
+    """Return a note on the methods that give all test documents of each query the same score, or None.
 
     rows: rows with the keys `model` and `fold`. order: as yielded by `file_order`.
     """

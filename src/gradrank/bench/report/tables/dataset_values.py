@@ -299,8 +299,9 @@ def baseline_among(methods: Mapping[str, float | None], baseline: str) -> str:
 def baseline_rows(dataset: DatasetValues) -> Iterator[Row]:
     """Yield one row per metric and method other than the baseline, under the primary convention.
 
-    `decision` says whether the method is better or worse than the baseline. It is None if the baseline is not among the
-    methods: the method with the highest mean, which is then the baseline, was chosen by the same values.
+    `decision` says whether the method is better or worse than the baseline. If the methods do not include the
+    baseline, the method with the highest mean replaces it. `decision` is then None, because the
+    same values chose this method.
     """
     headline = headline_metric(dataset.first.values)
     means = {model: own[dataset.primary].mean(headline) for model, own in dataset.values.items()}
