@@ -17,6 +17,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,6 +162,8 @@ class JobSamples:
             folder.mkdir(parents=True, exist_ok=True)
             with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                 archive.extractall(folder, filter="data")
+            if pyproject := git("show", f"{sample.commit}:pyproject.toml"):
+                write_entry_points(pyproject.decode(), folder / "src")
         command = [sys.executable, "-c", DIGEST, sample.record.name]
         own = subprocess.run(command, cwd=folder, env=with_source(folder / "src"), capture_output=True, text=True)
         return own.stdout.strip() == sample.record.code()[JOB]
@@ -223,6 +226,20 @@ class JobSamples:
                 Outcome(not wrong, f"{form}, job {jobs}: {'not equal' if wrong else 'equal'}"),
                 [] if wrong else [found],
             )
+
+
+def write_entry_points(pyproject: str, source: Path) -> None:
+    """Declare the entry points of the text of a pyproject.toml for the packages in the folder `source`.
+
+    They replace those of the installed gradrank if `source` is in PYTHONPATH. Commits without the folder studies/ find
+    their studies through an entry point.
+    """
+    metadata = source / f"{PACKAGE.name}-0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PACKAGE.name}\nVersion: 0\n")
+    groups = tomllib.loads(pyproject)["project"].get("entry-points", {})
+    lines = [line for name in groups for line in (f"[{name}]", *(f"{k} = {v}" for k, v in groups[name].items()))]
+    (metadata / "entry_points.txt").write_text("\n".join(lines))
 
 
 def _without_times(value: Any) -> Any:

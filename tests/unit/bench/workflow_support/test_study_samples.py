@@ -23,7 +23,7 @@ from gradrank.bench.tuning.refits import Refits, refit
 from gradrank.bench.tuning.trials import Plan, tune
 from gradrank.bench.workflow_support.recheck import Recheck
 from gradrank.bench.workflow_support.samples import with_source
-from gradrank.bench.workflow_support.study_samples import DIGEST
+from gradrank.bench.workflow_support.study_samples import DIGEST, write_entry_points
 from gradrank.measures.conventions import resolve
 from made_project import DATASET, SETTINGS, write_params
 
@@ -129,3 +129,12 @@ def test_without_results_a_job_is_compared_with_that_of_the_former_code(project)
     commit("params.yaml", "src", "studies", "results/studies")
     assert [ok for ok in outcomes(recheck()).values() if ok is not None] == [True]
     assert "results without times" in read_sealed(RECORDS[JOBS])["rechecked"]["study_job"]["compared"]
+
+
+def test_former_code_has_its_own_entry_points(tmp_path):
+    text = '[project.entry-points."gradrank.studies"]\nformer = "former.studies"\n'
+    write_entry_points(text, tmp_path)
+    listed = "*(point.value for point in entry_points(group='gradrank.studies'))"
+    script = f"from importlib.metadata import entry_points; print({listed})"
+    done = subprocess.run([sys.executable, "-c", script], env=with_source(tmp_path), capture_output=True, text=True)
+    assert done.stdout.split() == ["former.studies"]
