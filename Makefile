@@ -16,11 +16,12 @@ run: $(READY)
 test: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile
 
-# The tests of each study, and its recomputed page.
+# The tests of each study, and its recomputed page (tests/studies).
 test-studies: $(READY)
-	.venv/bin/pytest -n auto --dist loadfile studies tests/golden/test_recomputed_pages.py
+	.venv/bin/pytest -n auto --dist loadfile studies tests/studies
 
-# Tests with Slurm, emulated processors, a browser, DVC, an MLflow server and random faults. A test is skipped, with the
+# Tests with Slurm, emulated processors, a browser, DVC, an MLflow server, random faults, installed packages and the
+# commands of the documentation, and models trained on all folds of the real collections. A test is skipped, with the
 # reason, if its program is not installed.
 test-system: $(READY)
 	.venv/bin/pytest -n auto --dist loadfile tests/system
@@ -58,12 +59,12 @@ format: $(READY)
 	.venv/bin/ruff check --fix .
 	PATH="$(CURDIR)/.venv/bin:$$PATH" snakefmt Snakefile workflow
 
-# After a clone, git gives all files arbitrary times. `make contest-parts` stores the data of the contest, and gives the
-# finished parts of the contest in git one later time, so that Snakemake takes them as finished. `make factorial-parts`
-# does the same for the study `factorial`.
+# After a clone, git gives all files arbitrary times. `make contest-parts` stores the data of the contest, and gives its
+# finished parts, which Snakemake unpacks, one later time, so that Snakemake takes them as finished. `make
+# factorial-parts` does the same for the study `factorial`.
 %-parts: $(READY)
 	.venv/bin/snakemake --cores $(CORES) $*_data
-	git ls-files -z results/studies/$* | xargs -0 touch -t "$$(date +%Y%m%d%H%M.%S)"
+	find results/studies/$* $(wildcard logs) -name runs -prune -o -type f -exec touch -t "$$(date +%Y%m%d%H%M.%S)" {} +
 
 # The benchmarks print their values. They use MQ2007. GRADRANK_MIRROR is the folder with its archive.
 bench: $(READY)

@@ -29,13 +29,13 @@ NOTES = (
 )
 
 
-def made(queries: int, seed: int):
-    """Return (n, FEATURES) features, (n,) grades from 0 to 2, and the (queries+1,) offsets of artificial queries."""
+def made(queries: int, seed: int, width: int = FEATURES):
+    """Return (n, width) features, (n,) grades from 0 to 2, and the (queries+1,) offsets of artificial queries."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
     sizes = np.where(rng.random(queries) < 0.85, 40, rng.integers(6, 80, queries))
-    features = rng.random((sizes.sum(), FEATURES), np.float32)
+    features = rng.random((sizes.sum(), width), np.float32)
     grades = np.digitize(features[:, 0] + rng.normal(size=len(features)), [1.4, 2.0]).astype(np.int32)
     return features, grades, np.r_[0, np.cumsum(sizes)]
 

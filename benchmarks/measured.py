@@ -27,7 +27,7 @@ SOURCE = ROOT / "src"
 PACKAGES = ("numpy", "scipy", "polars", "numba", "torch", "lightgbm", "mlflow", "pyarrow")
 ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 ONE_THREAD |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"}
-OF_PEERS = ("allrank", "rax", "jax", "torch")
+OF_PEERS = ("allrank", "rax", "jax", "torch", "ranx", "pytrec_eval-terrier")
 
 
 def parser(description: str) -> argparse.ArgumentParser:

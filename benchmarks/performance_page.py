@@ -6,7 +6,7 @@ from pathlib import Path
 from measured import RESULTS
 
 PAGE = Path(__file__).parents[1] / "docs/performance.md"
-ORDER = ("full_mq2007", "summary", "track", "start_", "loss_", "attention", "predict_with_net", "memory")
+ORDER = ("full_mq2007", "summary", "track", "start_", "loss_", "attention", "wide_net", "predict_", "memory")
 HEAD = """# Performance: how long a user waits
 
 This page says how long the slow steps take, how the time grows, and what limits it. Below each table is the script
@@ -22,10 +22,11 @@ that measured it. To measure on your machine, run the script. With `--record`, i
 The option `--before` measures an older commit as well. `--peers` is the Python of an environment with the packages of
 other projects (allRank, rax).
 
-All times are processor seconds of one thread, so other programs on the machine hardly affect them. The programs of
-one table ran one after the other on the same machine. *After* is this version, and *before* is the commit named below
-the table. *Ratio* is the time divided by that of *after*, at the largest size. *Slope* is that of log(time) over
-log(size): 1 is linear growth, 2 is quadratic growth. [scale.md](scale.md) has times and memory for large collections.
+Unless a title names another unit, all values are processor seconds of one thread, so other programs on the machine
+hardly affect them. The programs of one table ran one after the other on the same machine. *After* is this version, and
+*before* is the commit named below the table. *Ratio* is the value divided by that of *after*, at the largest size.
+*Slope* is that of log(value) over log(size): 1 is linear growth, 2 is quadratic growth. [scale.md](scale.md) has times
+and memory for large collections.
 """
 
 

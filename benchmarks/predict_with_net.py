@@ -53,7 +53,9 @@ def write_fold(folder: Path) -> None:
     """Write a trained fold whose net has random weights."""
     rng, widths = np.random.default_rng(3), [FEATURES, HIDDEN, 1]
     weights = [(rng.normal(size=shape) / shape[0] ** 0.5).astype(np.float32) for shape in pairwise(widths)]
-    net = Net(weights, [np.zeros(width, np.float32) for width in widths[1:]], np.zeros(FEATURES), np.ones(FEATURES))
+    net = Net.of_layers(
+        weights, [np.zeros(width, np.float32) for width in widths[1:]], np.zeros(FEATURES), np.ones(FEATURES)
+    )
     spec = {"model": "ranknet_two_layer", "features": FEATURES, "names": NAMES, "missing": "keep"}
     folder.mkdir()
     TrainedFold(get_model("ranknet_two_layer")(net), spec).save(FoldFolder(folder))

@@ -63,7 +63,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
 
     def train(model: str, fold: int, **params) -> Cost:
         settings = ["--fold", fold, "--seed", 1, "--params", json.dumps(params)]
-        out = results / model / f"fold{fold}"
+        out = results / "methods" / model / f"fold{fold}"
         return run(gradrank, "train", "--model", model, "--data", data, *settings, "--out", out)
 
     folds = [train("single_feature", fold) for fold in FOLDS]
@@ -73,7 +73,7 @@ def stages(folder: Path, share: int, rounds: int) -> Iterator[tuple[str, Cost]]:
     yield f"train lambdamart, {rounds} rounds", train("lambdamart", 1, rounds=rounds)
     settings = ["--model", "single_feature", "--seed", 1, "--params", json.dumps({"select_by": "map"})]
     settings += ["--metrics", "ndcg@10,mean_ndcg,map,p@10", "--conventions", "letor4,standard"]
-    model = results / "single_feature"
+    model = results / "methods/single_feature"
     yield ("evaluate five folds, two conventions", run(gradrank, "evaluate-folds", model, "--data", data, *settings))
     values = json.dumps(summary_settings(json.loads((model / "fold1/spec.json").read_text(encoding="utf-8"))))
     yield "summary", run(gradrank, "summary", results, "--data", data, "--settings", values)

@@ -80,7 +80,9 @@ def net(hidden: tuple[int, ...]) -> Net:
     """Return a net with random weights."""
     rng, widths = np.random.default_rng(3), [FEATURES, *hidden, 1]
     weights = [(rng.normal(size=shape) / shape[0] ** 0.5).astype(np.float32) for shape in pairwise(widths)]
-    return Net(weights, [np.zeros(width, np.float32) for width in widths[1:]], np.zeros(FEATURES), np.ones(FEATURES))
+    return Net.of_layers(
+        weights, [np.zeros(width, np.float32) for width in widths[1:]], np.zeros(FEATURES), np.ones(FEATURES)
+    )
 
 
 def cpu_seconds(call: Callable[[], object], repeats: int) -> float:
@@ -112,11 +114,12 @@ def arrays(texts: dict[int, str], repeats: int) -> None:
         model = net(hidden)
 
         def products(model: Net = model) -> None:
+            *hidden, last = model.layers or []
             for start in range(0, ARRAY, ROWS):
                 x = ((features[start : start + ROWS] - model.mean) / model.scale).astype(np.float32)
-                for weights, biases in zip(model.weights[:-1], model.biases[:-1], strict=True):
+                for weights, biases, _ in hidden:
                     x = np.maximum(x @ weights + biases, 0.0)
-                x @ model.weights[-1] + model.biases[-1]  # the scores
+                x @ last.weights + last.biases  # the scores
 
         model.scores(features[:10])  # compiles
         own = cpu_seconds(lambda model=model: model.scores(features), repeats)

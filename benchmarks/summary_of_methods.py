@@ -26,13 +26,14 @@ import gradrank; gradrank.pin()
 from gradrank.base.processor import use_cache_folder; use_cache_folder()
 import sys; from pathlib import Path; from gradrank.bench.report.tables.summary import summary
 folder = Path(sys.argv[1])
-summary(folder, [path.parent.name for path in folder.glob("*/per_query.parquet")], "letor4", baseline="method_03")
+names = [path.parent.name for path in folder.glob("methods/*/per_query.parquet")]
+summary(folder, names, "letor4", baseline="method_03")
 """
 PEER = """
 import sys, numpy as np, polars as pl
 from itertools import combinations; from pathlib import Path; from scipy.stats import ttest_1samp, wilcoxon
 for metric in ("ndcg@10", "map"):
-    paths = Path(sys.argv[1]).glob("*/per_query.parquet")
+    paths = Path(sys.argv[1]).glob("methods/*/per_query.parquet")
     values = [pl.read_parquet(path).filter(convention="letor4")[metric].to_numpy() for path in paths]
     for a, b in combinations(values, 2):
         gaps = np.round(a - b, 12)
@@ -50,7 +51,7 @@ def write_values(folder: Path, methods: int) -> None:
     rng = np.random.default_rng(0)
     difficulty = {metric: rng.random(QUERIES) for metric in METRICS}
     for method in range(methods):
-        path = folder / f"method_{method:02}" / "per_query.parquet"
+        path = folder / "methods" / f"method_{method:02}" / "per_query.parquet"
         path.parent.mkdir()
         frames = []
         for convention in CONVENTIONS:

@@ -45,7 +45,7 @@ def write_results(folder: Path, methods: int) -> None:
     rng, qid = np.random.default_rng(0), np.arange(QUERIES)
     versions = {"gradrank": "0.2.0", "python": "3.11.7", "numpy": "2.4.6", "polars": "2.1.0", "scipy": "1.17.1"}
     for number in range(methods):
-        method, values = folder / "toy" / f"method_{number:02}", []
+        method, values = folder / "toy/methods" / f"method_{number:02}", []
         for fold in range(1, FOLDS + 1):
             path = method / f"fold{fold}"
             (path / "model").mkdir(parents=True)

@@ -19,15 +19,17 @@ BLOCK = re.compile(r"^(?:<!-- not run: (?P<reason>[^>]+) -->\n)?```(?P<language>
 COMMANDS = ["contest", "conventions", "diff", "explain", "folds", "models", "submit", "tutorial"]
 SETTINGS = ["changes", "contest", "datasets", "factorial", "folds", "gpu", "own-data", "tutorial"]
 # For the blocks of a language on a page: the test that runs those without a comment.
-RUN_BY = {(f"docs/{page}.md", kind): "tests/workflow/test_docs.py" for page in COMMANDS for kind in ("sh", "text")}
+RUN_BY = {(f"docs/{page}.md", kind): "tests/system/test_docs.py" for page in COMMANDS for kind in ("sh", "text")}
 RUN_BY |= {(f"docs/{page}.md", "yaml"): "tests/unit/bench/config/test_params_file.py" for page in SETTINGS}
 RUN_BY |= {(page, "python"): "tests/unit/test_public_api.py" for page in ("README.md", "docs/python.md")}
 RUN_BY |= {
-    ("docs/changes.md", "python"): "tests/workflow/test_module.py",
+    ("README.md", "text"): "tests/unit/test_public_api.py",
+    ("docs/changes.md", "python"): "tests/system/test_module.py",
+    ("docs/clicks.md", "python"): "tests/unit/clicks/test_clicks.py",
     ("docs/export.md", "python"): "tests/system/test_serving.py",
-    ("docs/extend-with-a-package.md", "sh"): "tests/workflow/test_extension_package.py",
-    ("docs/extend-with-a-package.md", "toml"): "tests/unit/test_documentation_blocks.py",
-    ("docs/search-engines.md", "json"): "tests/unit/test_documentation_blocks.py",
+    ("docs/extend-with-a-package.md", "sh"): "tests/system/test_extension_package.py",
+    ("docs/extend-with-a-package.md", "toml"): "tests/unit/repository/test_documentation_blocks.py",
+    ("docs/search-engines.md", "json"): "tests/unit/repository/test_documentation_blocks.py",
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("src", "workflow", "profiles", "tests/contract", "pyproject.toml")
-SOURCES += ("README.md", "LICENSE", "Snakefile", "params.yaml", ".gitignore")
+SOURCES += ("README.md", "LICENSE", "Snakefile", "params.yaml", ".gitignore", ".dvcignore")
 UV = Path(sys.executable).with_name("uv")
 # Parts of the messages of uv if an index is out of reach or lacks a package.
 OFFLINE = ("dns error", "error sending request", "Failed to fetch", "network", "not found in the package registry")

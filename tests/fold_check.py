@@ -20,7 +20,7 @@ SEED, NAME = 3, "mine"
 
 def check_layout(case: Case, work: Path) -> None:
     """Parse, train and evaluate a layout, and assert that queries, scores and NDCG@10 equal those of the script."""
-    data, method = work / "parquet" / NAME, MethodFolder(work / "results" / NAME / "lambdamart")
+    data, method = work / "parquet" / NAME, MethodFolder(work / "results" / NAME / "methods/lambdamart")
     description = parse(case.path, data, SEED, NAME, options=FoldOptions(case.folds, case.fold, case.validation))
     expected = folds_of(case, SEED)
     stored = StoredCollection.open(data)

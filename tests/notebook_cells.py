@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.ipynb"))
+LEARN = sorted((ROOT / "docs/learn").glob("*.ipynb"))
 RESULTS = ("mq2007/queries.parquet", "mq2007/summary.json", "synthetic_net/queries.parquet")  # the notebooks read these
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import yaml
 
-from gradrank.bench.config.studies import settings_path
+from gradrank.bench.config.studies import settings_path, study_names
 from gradrank.data.sources.synthetic import generate
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("src", "studies", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
+study_names()  # found once per process: those of this checkout, before a test changes the working folder
+COPIED = ("studies", "workflow", "profiles", "Snakefile", "params.yaml", "dvc.yaml")
 NET, MINE, STUDY = "results/synthetic_net", "results/mine", "results/studies/ranknet2005/reduced"
 DOCUMENTS = 8  # per query of the user's own data
 # An artificial data set of five folds; the user's own data of one fold, with pairs.
@@ -26,27 +27,26 @@ SMALL_RUN = {
     },
     "models": {"lambdamart": {"rounds": 5, "min_data_in_leaf": 2}, "ranknet_linear": {"l2": [0.1]}},
 }
-SMALL_STUDY = {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": [50]}}}  # of ranknet2005
+SMALL_STUDY = {"reduced": {"artificial": {"draws": 1, "sizes": [50], "tie_sizes": []}}}  # of ranknet2005
 # Files that differ between two equal runs.
 TIMED = ("timing.json", "tracked.json", "report.html", ".snakemake_timestamp")
 
 
 @dataclass
 class Project:
-    """A checkout: edit its files, run its workflow, look at what a run would do."""
+    """A checkout: edit its files, run its workflow, look at what a run would do.
+
+    It runs the package of this checkout, whose compiled code is cached per path, unless `copy_package` was called.
+    """
 
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def copy(cls, root: Path) -> "Project":
-        """Copy the project into an existing folder, with modification times."""
+        """Copy the project without the package into an existing folder, with modification times."""
         for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(source, root / name)
+            _copy(name, root)
         return cls(root)
 
     @classmethod
@@ -59,6 +59,11 @@ class Project:
         project.study("pair_targets", reduced=None)
         write_own_data(root / "own data")
         return project
+
+    def copy_package(self) -> Path:
+        """Copy the package into the project, for a test that changes its code. Returns its folder."""
+        _copy("src", self.root)
+        return self.root / "src/gradrank"
 
     def params(self, **changes) -> None:
         """Merge nested values into params.yaml."""
@@ -76,8 +81,9 @@ class Project:
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def env(self) -> dict[str, str]:
-        """Return the environment of commands, which import the package of this project."""
-        return os.environ | {"PYTHONPATH": str(self.root / "src")} | self.environment
+        """Return the environment of commands."""
+        package = next(path for path in (self.root / "src", ROOT / "src") if path.is_dir())
+        return os.environ | {"PYTHONPATH": str(package)} | self.environment
 
     def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess:
         """Run `python -m module` in the folder of the project."""
@@ -119,7 +125,7 @@ class Project:
 def trained(plan: dict[str, str]) -> set[str]:
     """Return the folders of the folds that a plan trains: "synthetic_net/lambdamart/fold1"."""
     stamps = (path for path, rule in plan.items() if rule in ("train", "import_scores"))
-    return {path.removeprefix("results/").rpartition("/")[0] for path in stamps}
+    return {path.removeprefix("results/").replace("/methods/", "/").rpartition("/")[0] for path in stamps}
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
@@ -142,6 +148,14 @@ def write_own_data(folder: Path) -> None:
                 pairs += (f"{qid},{i},{j},0.1" for j, low in enumerate(grades, start=1) if high > low)
     (folder / "pairs.csv").write_text("\n".join(pairs) + "\n")
     shutil.rmtree(folder / "parts")
+
+
+def _copy(name: str, root: Path) -> None:
+    source = ROOT / name
+    if source.is_dir():
+        shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy2(source, root / name)
 
 
 def _output(done: subprocess.CompletedProcess, ok: bool) -> str:

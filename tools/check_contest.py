@@ -2,9 +2,10 @@
 
     python tools/check_contest.py [results/studies/contest]
 
-The script reads trials/, values/, divisions/ and choices.json, and compares its results with numbers.json. It also
-makes all choices again from the trials, and compares them with choices.json and with the digests in values/. It prints
-one line per table, and exits with 1 if a number or a choice differs. It needs NumPy, Polars and SciPy.
+The script reads trials.parquet, values.parquet, divisions.parquet and choices.json, and compares its results with
+numbers.json. It also makes all choices again from the trials, and compares them with choices.json and with the digests
+in values.parquet. It prints one line per table, and exits with 1 if a number or a choice differs. It needs NumPy,
+Polars and SciPy.
 """
 
 import hashlib
@@ -33,6 +34,7 @@ from difference_statistics import (
     query_variance,
     satterthwaite,
 )
+from packed_parts import TUNED, Packed
 from table_differences import differences
 
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")
@@ -44,16 +46,23 @@ AGREEMENT_DRAWS = 2000
 Numbers = dict[str, list[dict]]
 
 
-class Method:
-    """The files of one method on one data set. tuned: the data set of its trials."""
+class Files:
+    """The packed files of a contest. folder: the folder of the contest."""
 
-    def __init__(self, folder: Path, dataset: str, tuned: str, name: str, frozen_choices: dict, seconds: float) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.choices_path = folder / "choices.json"
+        self.trials, self.values = Packed(folder / "trials.parquet"), Packed(folder / "values.parquet")
+        self.divisions = Packed(folder / "divisions.parquet", TUNED[:2])
+
+
+class Method:
+    """The results of one method on one data set. tuned: the data set of its trials."""
+
+    def __init__(self, files: Files, dataset: str, tuned: str, name: str, frozen_choices: dict, seconds: float) -> None:
         self.name, self.is_frozen, self.seconds = name, dataset != tuned, seconds
-        count = len(list((folder / "values" / dataset / name).glob("tuner*.parquet")))
-        numbers = range(1, count + 1)
-        self.paths = [folder / "values" / dataset / name / f"tuner{number}.parquet" for number in numbers]
-        self.tables = [pl.read_parquet(path) for path in self.paths]
-        self.trials = [pl.read_parquet(folder / "trials" / tuned / name / f"tuner{n}.parquet") for n in numbers]
+        self.tables = files.values.of(dataset, name)
+        numbers = range(1, len(self.tables) + 1)
+        self.trials = files.trials.of(tuned, name)[: len(self.tables)]
         self.folds = sorted(self.tables[0]["fold"].unique())
         self.choices = [
             {
@@ -83,7 +92,7 @@ class Method:
             trial = 0 if role == "default" else self.choices[tuner][fold][role]
             rows = self.tables[tuner].filter(fold=fold, trial=trial, seed=seed, whole=whole)
             found = rows[metric].cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
-            assert len(found), (self.paths[tuner], fold, role)
+            assert len(found), (self.name, tuner, fold, role)
             folds.append(np.full(len(found), fold))
             values.append(found)
         return np.concatenate(folds), np.concatenate(values)
@@ -139,7 +148,7 @@ class Pairs:
         return rows
 
 
-def tables(folder: Path, dataset: str, methods: list[Method]) -> Iterator[tuple[str, list[dict]]]:
+def tables(files: Files, dataset: str, methods: list[Method]) -> Iterator[tuple[str, list[dict]]]:
     """Yield the id and the recomputed rows of each table of one data set."""
     folds = methods[0].fold_of
     yield f"results_{dataset}", result_rows(methods, folds)
@@ -151,14 +160,14 @@ def tables(folder: Path, dataset: str, methods: list[Method]) -> Iterator[tuple[
     rows = pairs.table(ordered)
     yield f"pairs_{dataset}", [row | dict(zip(("first", "second"), row["names"], strict=True)) for row in rows]
     yield f"best_{dataset}", not_worse(pairs, names)
-    yield f"variances_{dataset}", [variance_row(folder, dataset, method, folds) for method in methods]
+    yield f"variances_{dataset}", [variance_row(files, dataset, method, folds) for method in methods]
     trained = {method.name: method.runs(whole=True) for method in methods if not method.learns_on_validation}
     yield f"whole_{dataset}", whole_rows({method.name: method.runs() for method in methods}, trained, folds)
     for method in methods:
         if method.learns_on_validation:
             both = Pairs({method.name: method.runs()} | trained, folds)
             yield f"whole_against_{method.name}_{dataset}", against(both, method.name)
-    yield f"files_{dataset}", file_rows(folder, dataset, sorted(names))
+    yield f"files_{dataset}", file_rows(files, dataset, sorted(names))
     if not methods[0].is_frozen:
         yield f"choosing_{dataset}", choosing_rows(methods, folds)
         yield f"chosen_{dataset}", [row for method in methods for row in chosen_rows(method)]
@@ -170,16 +179,14 @@ def against(pairs: Pairs, baseline: str) -> list[dict]:
     return [row | {"method": row["names"][0]} for row in rows]
 
 
-def file_rows(folder: Path, dataset: str, names: list[str]) -> list[dict]:
-    paths = [folder / "choices.json"]
+def file_rows(files: Files, dataset: str, names: list[str]) -> list[dict]:
+    path = files.choices_path
+    rows = [{"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}]
     for name in names:
-        for part in ("trials", "values"):
-            paths += (folder / part / dataset / name).glob("tuner*.parquet")
-        paths += (folder / "divisions" / dataset).glob(f"{name}.parquet")
-    return [
-        {"file": path.relative_to(folder).as_posix(), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
-        for path in paths
-    ]
+        rows += files.trials.files("trials/{}/{}/tuner{}.parquet", dataset, name)
+        rows += files.values.files("values/{}/{}/tuner{}.parquet", dataset, name)
+        rows += files.divisions.files("divisions/{}/{}.parquet", dataset, name)
+    return rows
 
 
 def result_rows(methods: list[Method], folds: np.ndarray) -> list[dict]:
@@ -213,11 +220,11 @@ def not_worse(pairs: Pairs, names: list[str]) -> list[dict]:
     return rows
 
 
-def variance_row(folder: Path, dataset: str, method: Method, folds: np.ndarray) -> dict:
-    own, path = components(method.runs(), folds), folder / "divisions" / dataset / f"{method.name}.parquet"
+def variance_row(files: Files, dataset: str, method: Method, folds: np.ndarray) -> dict:
+    own = components(method.runs(), folds)
     parts = {"queries": own["query"][0], "seeds": own["seed"], "tuning": own["tuning"]}
-    if path.is_file():
-        table = pl.read_parquet(path).drop_nans("ndcg@10").with_columns(pl.col("ndcg@10").cast(pl.Float64))
+    for divided in files.divisions.of(dataset, method.name):
+        table = divided.drop_nans("ndcg@10").with_columns(pl.col("ndcg@10").cast(pl.Float64))
         groups = table.group_by("division", "group").agg(pl.col("ndcg@10").mean())
         parts["training"] = groups.group_by("division").agg(pl.col("ndcg@10").mean())["ndcg@10"].var()
     total = sum(parts.values())
@@ -339,7 +346,8 @@ def compared(wanted: list[dict], rows: list[dict]) -> Iterator[str]:
 def check(folder: Path) -> int:
     """Print one line per table of numbers.json, and return the number of differences."""
     numbers: Numbers = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
-    choices = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
+    files = Files(folder)
+    choices = json.loads(files.choices_path.read_text(encoding="utf-8"))
     record = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
     seconds = record["params"]["settings"]["seconds"]
     tuned = [key.partition("/")[0] for key in choices]
@@ -347,9 +355,9 @@ def check(folder: Path) -> int:
     datasets, faults, recomputed = {}, 0, {}
     for dataset in [key.removeprefix("results_") for key in numbers if key.startswith("results_")]:
         source = dataset if dataset in tuned else tuned[0]
-        methods = [Method(folder, dataset, source, name, choices, seconds) for name in names]
+        methods = [Method(files, dataset, source, name, choices, seconds) for name in names]
         datasets[dataset] = sorted(methods, key=lambda m: (-components(m.runs(), m.fold_of)["mean"], m.name))
-        recomputed |= dict(tables(folder, dataset, datasets[dataset]))
+        recomputed |= dict(tables(files, dataset, datasets[dataset]))
         if dataset in tuned:
             lines = [f"{method.name}, {line}" for method in methods for line in method.wrong_choices(dataset, choices)]
             faults += len(lines)

@@ -2,11 +2,10 @@
 
     python tools/check_factorial.py [results/studies/factorial]
 
-The script reads trials/, values/ and choices.json, and compares its results with numbers.json. It prints one line per
-table, and exits with 1 if a number differs. It needs NumPy, Polars and SciPy.
+The script reads trials.parquet, values.parquet and choices.json, and compares its results with numbers.json. It prints
+one line per table, and exits with 1 if a number differs. It needs NumPy, Polars and SciPy.
 """
 
-import hashlib
 import json
 import math
 import sys
@@ -19,6 +18,7 @@ import polars as pl
 from scipy.stats import t as student
 
 from difference_statistics import detectable
+from packed_parts import Packed
 from table_differences import Rows, differences
 
 METRIC, JUDGED = "ndcg@10", "vali_ndcg@10"
@@ -28,10 +28,12 @@ QUESTIONS = ("scorer", "loss", "interaction")
 
 
 class Collection:
-    """The files of one data set: values per query and trials of every combination of a scorer and a loss."""
+    """The results on one data set: values per query and trials of every combination of a scorer and a loss."""
 
-    def __init__(self, folder: Path, dataset: str, scorers: list[str], losses: list[str], choices: dict) -> None:
-        self.folder, self.dataset, self.scorers, self.losses = folder, dataset, scorers, losses
+    def __init__(
+        self, files: dict[str, Packed], dataset: str, scorers: list[str], losses: list[str], choices: dict
+    ) -> None:
+        self.files, self.dataset, self.scorers, self.losses = files, dataset, scorers, losses
         self.pairs = list(product(scorers, losses))
         self.trials = {pair: self.tables("trials", pair) for pair in self.pairs}
         runs = []
@@ -62,8 +64,7 @@ class Collection:
         self.runs = by_run.mean(axis=3) if by_run.shape[2] > 1 else by_run[:, :, 0]
 
     def tables(self, kind: str, pair: tuple[str, str]) -> list[pl.DataFrame]:
-        folder = self.folder / kind / self.dataset / "-".join(pair)
-        return [pl.read_parquet(folder / f"tuner{n}.parquet") for n in range(1, 1 + len(list(folder.glob("tuner?.*"))))]
+        return self.files[kind].of(self.dataset, "-".join(pair))
 
     def estimate(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the estimates of contrasts, the terms of their variances, and the degrees of freedom of the terms."""
@@ -244,13 +245,7 @@ def described(
     yield f"shares_{dataset}", shares
     yield f"pareto_{dataset}", pareto(own)
     yield f"budgets_{dataset}", list(budgets(own))
-    yield (
-        f"files_{dataset}",
-        [
-            {"file": str(path.relative_to(own.folder)), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()[:16]}
-            for path in sorted((own.folder / "values" / dataset).glob("*/*.parquet"))
-        ],
-    )
+    yield f"files_{dataset}", own.files["values"].files("values/{}/{}/tuner{}.parquet", dataset)
 
 
 def pareto(own: Collection) -> Rows:
@@ -293,13 +288,14 @@ def keys_of(table: str, row: dict) -> list[str]:
 def check(folder: Path) -> int:
     """Print one line per table of numbers.json, and return the number of differences."""
     numbers: dict[str, Rows] = json.loads((folder / "numbers.json").read_text(encoding="utf-8"))
+    files = {kind: Packed(folder / f"{kind}.parquet") for kind in ("trials", "values")}
     choices = json.loads((folder / "choices.json").read_text(encoding="utf-8"))
     collections = {}
     for table, rows in numbers.items():
         if table.startswith("cells_"):
             dataset = table.removeprefix("cells_")
             scorers, losses = (list(dict.fromkeys(row[key] for row in rows)) for key in ("first", "second"))
-            collections[dataset] = Collection(folder, dataset, scorers, losses, choices)
+            collections[dataset] = Collection(files, dataset, scorers, losses, choices)
     recomputed, faults = dict(tables(collections)), 0
     for table, wanted in numbers.items():
         lines = list(differences(wanted, recomputed[table], keys_of(table, wanted[0])))

@@ -2,9 +2,9 @@
 
     python tools/check_learning_curves.py [results/studies/learning_curves]
 
-The script reads the values per query in jobs/ and compares its results with numbers.json. The family of each method is
-read from the table of values. The script prints one line per table, and exits with 1 if a number differs. It needs
-NumPy and SciPy.
+The script reads the values per query in jobs.parquet and compares its results with numbers.json. The family of each
+method is read from the table of values. The script prints one line per table, and exits with 1 if a number differs. It
+needs NumPy, Polars and SciPy.
 """
 
 import json
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from difference_statistics import fold_means, holm, one_sided, query_variance, satterthwaite
+from packed_parts import Packed
 from table_differences import Rows, differences
 
 LEVEL, UNIT = 0.05, 10_000
@@ -28,8 +29,8 @@ Curves = dict[int, dict[str, np.ndarray]]  # (draws, q) values by number of trai
 def read(folder: Path) -> dict[str, tuple[Curves, dict[int, np.ndarray]]]:
     """Return, for each data set, the values, and the folds of the queries by number of training queries."""
     found: dict[str, tuple[Curves, dict[int, np.ndarray]]] = {}
-    for path in sorted((folder / "jobs").glob("*.json")):
-        job = json.loads(path.read_text(encoding="utf-8"))["found"]
+    for table in Packed(folder / "jobs.parquet", ("job",)).of():
+        job = json.loads(table["found"][0])
         if not job["folds"]:
             continue
         size = job["queries"] or round(sum(job["training_queries"]) / len(job["training_queries"]))

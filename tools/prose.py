@@ -1,8 +1,8 @@
 """Find sentences that are not plain technical English: `python tools/prose.py [PATH ...]`.
 
-Reads Markdown and reStructuredText outside code; docstrings, comments and string literals of Python and Snakemake
-files; comments of YAML, TOML and shell files and of the Makefile. Prints one line per finding, and exits with 1 if
-there are any. The rules are in prose_rules.py.
+Reads Markdown and reStructuredText outside code; text and strings of Jinja templates; docstrings, comments and string
+literals of Python and Snakemake files; comments of YAML, TOML and shell files and of the Makefile. Prints one line per
+finding, and exits with 1 if there are any. The rules are in prose_rules.py.
 """
 
 import ast
@@ -21,8 +21,9 @@ from rule_files import to_python
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "src", "workflow", "Snakefile", "params.yaml"]
 DEFAULT += ["studies", "tools", "tests", "benchmarks", "examples"]
-EXAMPLES = {ROOT / "tools/prose_rules.py", ROOT / "tests/unit/test_prose_check.py"}  # bad forms, spelled out
+EXAMPLES = {ROOT / "tools/prose_rules.py", ROOT / "tests/unit/repository/test_prose_check.py"}  # bad forms, spelled out
 PAGES, CODE = {".md", ".rst"}, {".py", ".smk"}
+TEMPLATE = ".jinja"
 COMMENTED = {".yaml", ".yml", ".toml", ".sh"}
 SKIPPED = {".venv", ".git", ".snakemake", "node_modules", "results", "__pycache__"}
 
@@ -37,6 +38,8 @@ SENTENCE_END = re.compile(
 )
 DOCTEST = re.compile(r"^[ \t]*>>>.*(?:\n[ \t]*\S.*)*", re.MULTILINE)
 FENCE = re.compile(r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+QUOTED = re.compile(r'"([^"]*)"')
 HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 COMMENT = re.compile(r"""^(?:[^#"']|"[^"]*"|'[^']*'|\S["'])*?(?<!\S)#+!?\s?(.*)$""")
 
@@ -130,6 +133,15 @@ def joined_comments(source: str) -> Iterator[Text]:
     yield from merged((t.start[0], t.line.lstrip().startswith("#"), t.string.lstrip("#!: ")) for t in tokens)
 
 
+def template_texts(source: str) -> Iterator[Text]:
+    """Yield the text of a Jinja template, in which `c` replaces each expression, and the strings with a space."""
+    yield Text(1, EXPRESSION.sub(lambda match: "`c`" + blank(match), source))
+    for expression in EXPRESSION.finditer(source):
+        for string in QUOTED.finditer(expression.group()):
+            if " " in string[1]:
+                yield Text(source.count("\n", 0, expression.start() + string.start()) + 1, string[1])
+
+
 def comments(source: str) -> Iterator[Text]:
     """Yield the comments of a YAML, TOML or shell file."""
     found = ((number, line, COMMENT.match(line)) for number, line in enumerate(source.splitlines(), 1))
@@ -155,6 +167,8 @@ def texts(path: Path) -> Iterator[Text]:
     source = path.read_text(encoding="utf-8")
     if path.suffix in PAGES:
         yield Text(1, source)
+    elif path.suffix == TEMPLATE:
+        yield from template_texts(source)
     elif path.suffix in CODE or path.name == "Snakefile":
         yield from python_texts(source)
     else:
@@ -181,7 +195,7 @@ def findings(text: Text) -> Iterator[tuple[int, str, str]]:
 
 def files_below(paths: list[Path]) -> list[Path]:
     """Return the files to read, each once although links lead to some of them."""
-    suffixes = PAGES | CODE | COMMENTED
+    suffixes = PAGES | CODE | COMMENTED | {TEMPLATE}
     found = {}
     for path in paths:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:

@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from gradrank.base.errors import DegenerateModelWarning, GradrankWarning, TiedScoresWarning
     from gradrank.base.processor import pin
     from gradrank.bench.report.tables.results_table import table
-    from gradrank.comparison.rankings.comparison import compare
+    from gradrank.comparison.rankings.agreement import agreement
+    from gradrank.comparison.rankings.comparison import compare, plot_queries
     from gradrank.comparison.rankings.evaluation import evaluate
     from gradrank.comparison.rankings.explanation import conventions, explain_convention, metrics
+    from gradrank.comparison.rankings.stored_values import load_results
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
+    from gradrank.integrations.optuna import search_space
     from gradrank.ranker.ranker import Ranker, load
     from gradrank.training.literature.model_tables import model_table as models
 
@@ -26,6 +29,7 @@ _MODULES = {
     "GradrankWarning": "gradrank.base.errors",
     "Ranker": "gradrank.ranker.ranker",
     "TiedScoresWarning": "gradrank.base.errors",
+    "agreement": "gradrank.comparison.rankings.agreement",
     "compare": "gradrank.comparison.rankings.comparison",
     "conventions": "gradrank.comparison.rankings.explanation",
     "datasets": "gradrank.data.datasets",
@@ -33,10 +37,13 @@ _MODULES = {
     "explain_convention": "gradrank.comparison.rankings.explanation",
     "load": "gradrank.ranker.ranker",
     "load_dataset": "gradrank.data.datasets",
+    "load_results": "gradrank.comparison.rankings.stored_values",
     "metrics": "gradrank.comparison.rankings.explanation",
     "model_table": "gradrank.training.literature.model_tables",
     "pin": "gradrank.base.processor",
+    "plot_queries": "gradrank.comparison.rankings.comparison",
     "scan_letor": "gradrank.data.text.letor",
+    "search_space": "gradrank.integrations.optuna",
     "table": "gradrank.bench.report.tables.results_table",
 }
 __all__ = [
@@ -45,6 +52,7 @@ __all__ = [
     "Ranker",
     "TiedScoresWarning",
     "__version__",
+    "agreement",
     "compare",
     "conventions",
     "datasets",
@@ -52,10 +60,13 @@ __all__ = [
     "explain_convention",
     "load",
     "load_dataset",
+    "load_results",
     "metrics",
     "models",
     "pin",
+    "plot_queries",
     "scan_letor",
+    "search_space",
     "table",
 ]
 

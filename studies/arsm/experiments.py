@@ -79,7 +79,7 @@ def epochs(train: Collection, params: ARSMParams, seed: int) -> Iterator[Candida
                 average.step()
                 total += value
         parameters = [p.copy() for p in average.means]
-        trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
+        trained = Net.of_layers(parameters[::2], parameters[1::2], mean, scale, "tanh")
         yield Candidate(ARSM(trained), total / (passes * train.rows))
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
+from gradrank.base.files import sha256
 from gradrank.base.text_tables import number
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column, Row, Table
@@ -89,15 +89,15 @@ def _pairs(dataset: str, estimates: Estimates) -> PageSection:
 def _files(inputs: Inputs, dataset: str, entries: Sequence[ContestEntry]) -> PageSection:
     """Return the appendix with the digests of the files."""
     contest, methods = Contest(inputs.folder), sorted(entry.method for entry in entries)
-    paths = [contest.choices_path]
-    for paths_of in (contest.trials_paths, contest.values_paths):
-        paths += [path for method in methods for path in paths_of(dataset, method)]
-    divisions = [contest.divisions_path(dataset, method) for method in methods]
+    digests = {contest.choices_path.name: sha256(contest.choices_path)}
+    for parts in (contest.trials, contest.values, contest.divisions):
+        keys = [key for method in methods for key in parts.existing(dataset, method)]
+        digests |= {parts.name(*key): parts.sha256(*key) for key in keys}
     text = (
         "`python tools/check_contest.py` recomputes every number of the tables from the files in git. `git log "
         "--diff-filter=A --format='%h %cI' -- FILE` prints when a file was added: choices.json before the test values."
     )
-    table = tables.files(dataset, [*paths, *filter(Path.is_file, divisions)], inputs.folder)
+    table = tables.files(dataset, digests)
     return PageSection(f"files_{dataset}_appendix", f"Appendix, {dataset}: files", [text], [table])
 
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import sha256
 from gradrank.bench.studies.study import Inputs
-from gradrank.bench.tuning.choices import DEFAULT, JUDGED, Choice, adopt, choose, read_trials
+from gradrank.bench.tuning.choices import DEFAULT, JUDGED, Choice, adopt, choose
 from gradrank.bench.tuning.folders import METRICS, Contest
 from gradrank.comparison.variance import Runs
 
@@ -34,7 +33,7 @@ class ContestEntry:
     """A method of the contest on one data set.
 
     choices: the choices of each tuner, one per fold. trials: the table of the trials of each tuner. values: the table
-    of the test values of each tuner. paths: the files of `values`.
+    of the test values of each tuner. files: the files of `values`, which need not be unpacked, with their SHA-256.
     """
 
     method: str
@@ -42,7 +41,11 @@ class ContestEntry:
     choices: Sequence[Sequence[Choice]]
     trials: "Sequence[pl.DataFrame]"
     values: "Sequence[pl.DataFrame]"
-    paths: Sequence[Path]
+    files: Mapping[Path, str]
+
+    @property
+    def first_file(self) -> Path:
+        return next(iter(self.files))
 
     @cached_property
     def folds(self) -> np.ndarray:
@@ -94,7 +97,7 @@ class ContestEntry:
         rows = rows.filter(pl.col(metric).is_not_nan())
         if rows[metric].null_count() or rows["fold"].n_unique() < len(trial_of):
             raise GradrankError(
-                f"{self.paths[number]}: values of a selected trial are missing. Fix: delete the file and run "
+                f"{[*self.files][number]}: values of a selected trial are missing. Fix: delete the file and run "
                 f"`snakemake contest_values_{self.dataset}`"
             )
         return rows
@@ -113,10 +116,6 @@ class ContestEntry:
         values = [choice.value for choices in self.choices[:tuners] for choice in choices]
         return None if None in values else float(np.mean(np.array(values, dtype=np.float64)))
 
-    def sha256(self) -> list[str]:
-        """Return the digests of the files of the test values, in the order of the tuners."""
-        return [sha256(path) for path in self.paths]
-
 
 def read_entries(inputs: Inputs, dataset: str) -> list[ContestEntry]:
     """Return the results of every method of the contest on one data set, highest mean first.
@@ -129,24 +128,22 @@ def read_entries(inputs: Inputs, dataset: str) -> list[ContestEntry]:
         own = entry.values[0].filter(seed=1, whole=False)
         if set(own.select("fold", "qid").unique().rows()) != set(first.select("fold", "qid").unique().rows()):
             raise GradrankError(
-                f"{entry.paths[0]}: has other queries than {entries[0].paths[0]}. Fix: delete the file that was made "
-                f"from other data, and run `snakemake contest_values_{dataset}`"
+                f"{entry.first_file}: has other queries than {entries[0].first_file}. Fix: delete the file that was "
+                f"made from other data, and run `snakemake contest_values_{dataset}`"
             )
     return sorted(entries, key=lambda entry: (-entry.runs().mean, entry.method))
 
 
 def _read_entry(inputs: Inputs, dataset: str, method: str) -> ContestEntry:
-    import polars as pl
-
     contest, first = Contest(inputs.folder), inputs.datasets[0]
     is_frozen = dataset in inputs.settings.get("frozen", ())
-    paths = contest.values_paths(dataset, method)
-    numbers = [int(path.stem.removeprefix("tuner")) for path in paths]
-    values = [pl.read_parquet(path).drop("made_with") for path in paths]
-    trials = [read_trials(contest.trials_path(first if is_frozen else dataset, method, number)) for number in numbers]
+    keys = contest.values.existing(dataset, method)
+    values = [contest.values.read(*key).drop("made_with") for key in keys]
+    files = {contest.values.path(*key): contest.values.sha256(*key) for key in keys}
+    trials = [contest.trials.read(first if is_frozen else dataset, method, tuner) for *_, tuner in keys]
     folds = values[0]["fold"].n_unique()
     choices = [adopt(table, folds) if is_frozen else choose(table, inputs.settings["seconds"]) for table in trials]
-    return ContestEntry(method, dataset, choices, [] if is_frozen else trials, values, paths)
+    return ContestEntry(method, dataset, choices, [] if is_frozen else trials, values, files)
 
 
 def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | None:
@@ -160,7 +157,7 @@ def read_divisions(inputs: Inputs, dataset: str, method: str) -> np.ndarray | No
     datasets = set(inputs.datasets) & set(divisions["datasets"])  # nothing is tuned on the others
     if dataset not in datasets or method not in divisions["methods"]:
         return None
-    table = pl.read_parquet(Contest(inputs.folder).divisions_path(dataset, method)).drop_nans(HEADLINE)
+    table = Contest(inputs.folder).divisions.read(dataset, method).drop_nans(HEADLINE)
     groups = table.group_by("division", "group", maintain_order=True).agg(pl.col(HEADLINE).cast(pl.Float64).mean())
     return groups.group_by("division", maintain_order=True).agg(pl.col(HEADLINE).mean())[HEADLINE].to_numpy()
 

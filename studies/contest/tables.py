@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gradrank.base.files import sha256
 from gradrank.base.text_tables import number
 from gradrank.bench.report.plots import svg
 from gradrank.bench.report.plots.svg import MIDDLE, Strip, axis, bar, percent, stacked, strip, vertical_line
@@ -183,9 +181,9 @@ def chosen(dataset: str, entries: Sequence[ContestEntry]) -> Table:
     return Table(f"chosen_{dataset}", "The chosen configurations", columns, rows, note)
 
 
-def files(dataset: str, paths: Sequence[Path], folder: Path) -> Table:
-    """Return the table of the files in git from which the page is made, with their digests. folder: of the contest."""
-    rows = [{"file": path.relative_to(folder).as_posix(), "sha256": sha256(path)[:HASH]} for path in paths]
+def files(dataset: str, digests: Mapping[str, str]) -> Table:
+    """Return the table of the files from which the page is made. digests: the SHA-256 of each file."""
+    rows = [{"file": name, "sha256": digest[:HASH]} for name, digest in digests.items()]
     columns = [Column("file"), Column("sha256")]
     return Table(
         f"files_{dataset}", "The files of this page", columns, rows, f"The first {HASH} digits of each SHA-256."

@@ -204,7 +204,7 @@ def cells_of(entries: Entries, scorers: Sequence[str], losses: Sequence[str]) ->
     if len(shapes) > 1:
         first = next(iter(entries.values()))
         raise GradrankError(
-            f"{first.paths[0].parent.parent}: the combinations have different numbers of tuners, seeds or queries. "
+            f"{first.first_file.parents[1]}: the combinations have different numbers of tuners, seeds or queries. "
             f"Fix: run `snakemake factorial_values_{first.dataset}` again"
         )
     return Cells(np.array(values), next(iter(entries.values())).folds)
@@ -271,7 +271,7 @@ def _files(dataset: str, entries: Entries) -> PageSection:
     digests = {
         f"values/{dataset}/{entry.method}/{path.name}": digest[:HASH]
         for entry in entries.values()
-        for path, digest in zip(entry.paths, entry.sha256(), strict=True)
+        for path, digest in entry.files.items()
     }
     return PageSection(
         f"files_{dataset}_appendix", f"Appendix, {dataset}: files", [text], [tables.files(dataset, digests)]

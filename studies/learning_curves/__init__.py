@@ -28,6 +28,7 @@ class Settings(StudySettings):
     """
 
     shows_trainings: ClassVar[bool] = False
+    packs_jobs: ClassVar[bool] = True
     datasets: tuple[str, ...] = Field(min_length=1)
     families: dict[str, tuple[str, ...]] = Field(min_length=2)
     sizes: tuple[Queries, ...] = (30, 100, 300)

@@ -21,7 +21,7 @@ from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute
-from gradrank.training.fit import fit, job_seed
+from gradrank.training.fit import fit, job_seed, taken_as_is
 from gradrank.training.model import ModelParams
 from gradrank.training.registry import get_model
 
@@ -47,9 +47,12 @@ def run_job(settings: Mapping[str, Any], data: Path, seed: int) -> dict[str, Any
     about = {key: settings[key] for key in ("dataset", "method", "queries")}
     folds, counts, seconds = [], [], []
     for number, parts in enumerate(stored.folds, start=1):
-        normaliser, values = stored.normaliser(number), []
+        preparation, values = stored.preparation(number, taken_as_is(cls)), []
         train, vali, test = (
-            replace(stored.read(parts[split], pairs if split == "train" else None, normaliser), convention=convention)
+            replace(
+                stored.read(parts[split], pairs if split == "train" else None, preparation, split == "train"),
+                convention=convention,
+            )
             for split in ("train", "vali", "test")
         )
         judged = read_judgements(stored, parts["test"])

@@ -1,44 +1,50 @@
-"""The page of the study: the artificial data, Figure 1, and the comparison of the methods on each data set.
+"""The facts of the page: artificial data, Figure 1, and the methods on each data set. `page.md.jinja` has the text.
 
 Figure 1 shows RankNet's cost of a pair, and the combination of two probabilities. Section 3.1 of the paper has a
 theorem on certain pairs, which is compared with the model of Bradley and Terry. An experiment takes steps per file
 instead of steps per pair.
 """
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
 from gradrank.bench.report.plots.chart import Series, line_chart
 from gradrank.bench.report.tables.table import Column, Row, Table
 from gradrank.bench.studies.study import Figure, Inputs, PageSection
+from gradrank.bench.studies.templates import fill_template
+from gradrank.comparison.significance import RULE
 from gradrank.comparison.statistics import mean_interval
-from studies.ranknet2005.artificial import LEAVES, METHODS, ROUNDS, TABLE1
-from studies.ranknet2005.experiments import trainings
+from studies.ranknet2005 import columns
+from studies.ranknet2005.artificial import METHODS, ROUNDS, TABLE1, ZERO_EPOCHS
+from studies.ranknet2005.experiments import CONVENTION, trainings
 from studies.ranknet2005.order import explanations, order
 from studies.ranknet2005.posteriors import combine, figure1_combination, figure1_cost, posteriors
 from studies.ranknet2005.published import Run, by_draw
-from studies.ranknet2005.tables import TARGETS, WHERE, ties, training_sizes, without_errors, zero_error
+from studies.ranknet2005.tables import TARGETS, table1, with_and_without_ties, without_errors, zero_error
 from studies.ranknet2005.web_search import web_search
 
 
-def figure1() -> PageSection:
-    """Return the section on Figure 1."""
+def figure1() -> list[Figure]:
+    """Return both panels of Figure 1."""
     o, costs = figure1_cost()
+    curves = {f"target {target:g}": cost.tolist() for target, cost in costs.items()}
     left = Table(
         "figure1_cost",
         "Figure 1, left: the cost of a pair",
-        [Column("o", "score difference", ".3f")]
-        + [Column(f"target_{target:g}", f"target {target:g}", ".4f") for target in costs],
+        [Column("o", "score difference", ".3f"), *(Column(name.replace(" ", "_"), name, ".4f") for name in curves)],
         [
-            {"o": float(x)} | {f"target_{target:g}": float(cost[i]) for target, cost in costs.items()}
-            for i, x in enumerate(o)
+            {"o": x} | {name.replace(" ", "_"): cost[i] for name, cost in curves.items()}
+            for i, x in enumerate(o.tolist())
         ],
     )
-    p, combined = figure1_combination()
+    p, combined = (values.tolist() for values in figure1_combination())
     right = Table(
         "figure1_combination",
         "Figure 1, right: combining two probabilities",
         [Column("p", "P_ij = P_jk", ".3f"), Column("combined", "P_ik", ".4f")],
-        [{"p": float(x), "combined": float(y)} for x, y in zip(p, combined, strict=True)],
+        [{"p": x, "combined": y} for x, y in zip(p, combined, strict=True)],
     )
     cost_alt = (
         "RankNet's cost of a pair against the score difference: falling for target 1, rising for target 0, and "
@@ -48,65 +54,17 @@ def figure1() -> PageSection:
         "The combined probability against that of two equal ones: 0 at 0, 1/2 at 1/2, 1 at 1; below the "
         "diagonal before 1/2 and above it after: two weak beliefs make a stronger one"
     )
-    cost_series = [Series(f"target {target:g}", o.tolist(), cost.tolist()) for target, cost in costs.items()]
-    return PageSection(
-        "figure1",
-        "Figure 1",
-        ["Both panels from their formulas: the paper's Eq. 3 and Eq. 5."],
-        [
-            Figure(
-                left.id, left.title, line_chart(cost_series, "score difference o", "cost", cost_alt), cost_alt, left
-            ),
-            Figure(
-                right.id,
-                right.title,
-                line_chart([Series("P_ik", p.tolist(), combined.tolist())], "P_ij = P_jk", "P_ik", combined_alt),
-                combined_alt,
-                right,
-            ),
-        ],
-    )
+    lines = [Series(name, o.tolist(), cost) for name, cost in curves.items()]
+    cost_chart = line_chart(lines, "score difference o", "cost", cost_alt)
+    combined_chart = line_chart([Series("P_ik", p, combined)], "P_ij = P_jk", "P_ik", combined_alt)
+    return [
+        Figure(left.id, left.title, cost_chart, cost_alt, left),
+        Figure(right.id, right.title, combined_chart, combined_alt, right),
+    ]
 
 
 SMALL = 1e-6  # distance of a nearly certain probability from 0 or 1
 CHAINS, CLOSE = 1000, 1e-9  # number of random chains in the comparison with Bradley and Terry, and its tolerance
-
-
-def combination() -> PageSection:
-    """Return the section on the cases 0 and 1 of the theorem, and on Bradley and Terry's model."""
-    return PageSection(
-        "combination",
-        "Section 3.1: certain pairs, and the model of Bradley and Terry",
-        [
-            "The claims of section 3.1 on combined probabilities are checked on the page of the study `pair_targets`. "
-            "Two points are added here.",
-            "The theorem says that the probabilities of neighbours, from 0 to 1, determine those of all pairs. Its "
-            "proof adds log odds, which are infinite for 0 and 1. One certain pair in a chain decides "
-            "every pair across it. A chain with both a 0 and a 1 leaves the pairs across both undetermined, because "
-            "equation 5 is then 0/0. The table shows that nearly certain pairs can give any value there. The "
-            "theorem is true for chains without two opposite certain pairs.",
-            "Bradley and Terry (1952) and Hastie and Tibshirani (1998) write the probability that A beats B as "
-            f"p_A / (p_A + p_B). With p = e^o, this is RankNet's probability: in {_equal_chains():,} of "
-            f"{CHAINS:,} random chains of five items, equation 5 gives the same up to {CLOSE:g}. The paper "
-            "remarks that such p need not exist for its own targets. The certain ranking P(A above B) = P(B above C) = "
-            "P(A above C) = 1 shows it: the first needs p_B = 0, and the second p_B > 0. The table gives the "
-            "three probabilities without any p.",
-        ],
-        [
-            Table(
-                "certain_pairs",
-                "Chains with certain and nearly certain pairs",
-                (
-                    Column("case", "case"),
-                    Column("p_ij", "P_ij", ".12g"),
-                    Column("p_jk", "P_jk", ".12g"),
-                    Column("p_ik", "P_ik", ".6f"),
-                ),
-                _chains(),
-                "A dash: P_ik is not determined.",
-            )
-        ],
-    )
 
 
 def _chains() -> list[Row]:
@@ -141,49 +99,6 @@ def _equal_chains() -> int:
 
 STEPS = {"table1": "pair", "table1_by_file": "file"}  # the experiments with both kinds of steps
 CHECKS = {"zero_error": "pair", "zero_error_by_file": "file"}
-GAP = (
-    Column("difference", "pair minus file", "+.2f"),
-    Column("low", "95% interval from", "+.2f"),
-    Column("high", "to", "+.2f"),
-    Column("better", "draws with pair better"),
-)
-
-
-def steps(runs: list[Run]) -> PageSection:
-    """Return the section on the kinds of steps. runs: the runs of all draws."""
-    compared, descents = _compared(runs), _descents(runs)
-    return PageSection(
-        "steps",
-        "Steps per pair, and steps per file",
-        [
-            "Every other section on artificial data takes one step per pair, as the paper does. A step per file "
-            "follows the sum of the gradients of the file's pairs, all computed before the step. To first order, it "
-            "equals the steps of its pairs. The draws, the initial nets, the rate and its halving are the same here.",
-            *_largest(compared),
-            *_reached(runs),
-            *_falls(descents),
-        ],
-        [
-            Table(
-                "table1_by_file",
-                "Table 1 with steps per file",
-                (*WHERE, Column("pair", "steps per pair", ".2f"), Column("file", "steps per file", ".2f"), *GAP),
-                compared,
-                "Percent of the test pairs in the right order, mean over draws. The interval is that of the mean "
-                "difference within a draw.",
-            ),
-            Table("zero_error_by_file", "1000 vectors with steps per file", CHECK_COLUMNS, _checks(runs)),
-            Table(
-                "descent",
-                "Section 5.1: the decrease of errors and cost",
-                DESCENT_COLUMNS,
-                descents,
-                "An epoch rises if its value is above that of the epoch before. Shares of the epochs of all draws. The "
-                "cost is the mean over pairs, computed before each step. Its largest rise is relative. The largest "
-                "rise of the errors is in percent of the training pairs.",
-            ),
-        ],
-    )
 
 
 def _compared(runs: list[Run]) -> list[Row]:
@@ -202,30 +117,6 @@ def _compared(runs: list[Run]) -> list[Row]:
     return rows
 
 
-def _largest(rows: list[Row]) -> list[str]:
-    """Return a sentence about the largest difference between the kinds of steps, or nothing without rows."""
-    if not rows:
-        return []
-    row = max(rows, key=lambda row: abs(row["difference"]))
-    return [
-        f"The largest difference is that of {row['net']} with {row['size']:,} vectors of the {TARGETS[row['target']]}: "
-        f"{row['pair']:.2f} percent with steps per pair, {row['file']:.2f} with steps per file. Steps per pair are "
-        f"better in {row['better']} draws."
-    ]
-
-
-CHECK_COLUMNS = (
-    Column("steps", "steps per"),
-    Column("reached", "draws without a training error", "d"),
-    Column("draws", "of", "d"),
-    Column("epochs", "epochs, median", ".0f"),
-    Column("least", "least", "d"),
-    Column("most", "most", "d"),
-    Column("errors", "training pairs in error at the end, mean %", ".4f"),
-    Column("test", "test error, %", ".2f"),
-)
-
-
 def _checks(runs: list[Run]) -> list[Row]:
     """Return one row per kind of steps for the check on 1000 vectors. The epochs are those of draws without error."""
     rows = []
@@ -241,25 +132,6 @@ def _checks(runs: list[Run]) -> list[Row]:
                 | {"test": float(np.mean([100 - run["test"] for run in checked]))}
             )
     return rows
-
-
-def _reached(runs: list[Run]) -> list[str]:
-    """Return a sentence on the draws in which 1000 vectors are learned without error, by kind of steps."""
-    found = [f"{row['reached']} of {row['draws']} draws with steps per {row['steps']}" for row in _checks(runs)]
-    return (
-        [f"A net of the target's shape learns 1000 vectors without error in {' and in '.join(found)}."] if found else []
-    )
-
-
-DESCENT_COLUMNS = (
-    *WHERE,
-    Column("steps", "steps per"),
-    Column("epochs", "epochs, all draws", ",d"),
-    Column("cost_rises", "cost rises, %", ".2f"),
-    Column("largest_cost_rise", "largest rise, %", ".2f"),
-    Column("error_rises", "errors rise, %", ".2f"),
-    Column("largest_error_rise", "largest rise, points", ".2f"),
-)
 
 
 def _descents(runs: list[Run]) -> list[Row]:
@@ -282,72 +154,7 @@ def _descents(runs: list[Run]) -> list[Row]:
     return rows
 
 
-def _falls(descents: list[Row]) -> list[str]:
-    """Return a sentence on the paper's statement that errors and cost decrease, for steps per pair."""
-    rows = [row for row in descents if row["steps"] == "pair"]
-    if not rows:
-        return []
-    cost, error = (max(row[f"largest_{name}_rise"] for row in rows) for name in ("cost", "error"))
-    most_cost, most_error = (max(row[f"{name}_rises"] for row in rows) for name in ("cost", "error"))
-    return [
-        "The paper finds that the number of pairwise errors and the mean cost decrease approximately monotonically on "
-        f"the training set. With steps per pair, the cost rises in at most {most_cost:.1f}% of the epochs of a row, "
-        f"and never by more than {cost:.2f}%. The errors rise in up to {most_error:.0f}% of the epochs, by at most "
-        f"{error:.2f} percent of the training pairs."
-    ]
-
-
-COLUMNS = (
-    Column("target", "target"),
-    Column("size", "training vectors", ",d"),
-    Column("rankboost_stumps", "RankBoost, stumps", ".2f"),
-    Column("ranknet_stumps", "RankNet's cost, stumps", ".2f"),
-    Column("difference", "RankNet's cost minus RankBoost", "+.2f"),
-    Column("low", "95% interval from", "+.2f"),
-    Column("high", "to", "+.2f"),
-    Column("better", "draws with RankNet's cost better"),
-    Column("ranknet_trees", f"RankNet's cost, trees of {LEAVES} leaves", ".2f"),
-    Column("linear", "linear net", ".2f", drop_if_empty=True),
-)
-
-
-def boosting(runs: list[Run]) -> list[PageSection]:
-    """Return the section on boosting, or nothing if there are no such runs. runs: the runs of all draws."""
-    rows = _rows(runs)
-    if not rows:
-        return []
-    above = sum(row["low"] > 0 for row in rows)
-    below = sum(row["high"] < 0 for row in rows)
-    return [
-        PageSection(
-            "boosted",
-            "Section 2: RankNet's cost boosted",
-            [
-                "Section 2 of the paper asks how RankBoost combined with the paper's differentiable cost would "
-                "compare, and leaves the answer to other work. Here, RankBoost's exponential cost is replaced by "
-                "RankNet's. The candidate stumps and the rule that chooses one of them stay the same. Each weight "
-                f"minimises an upper bound of the cost, as in RankBoost. The best of {ROUNDS:,} rounds on validation "
-                "is kept.",
-                f"RankNet's cost is better in {above} of {len(rows)} rows and worse in {below}, by the 95% interval of "
-                "the mean difference over draws. The other rows are not separated. A sum of stumps is a sum of "
-                "functions of one feature. The last but one column has trees, fitted by LightGBM to RankNet's cost. "
-                "They can also learn products of features, which the random polynomial has.",
-            ],
-            [
-                Table(
-                    "boosted",
-                    "Boosting on the artificial data",
-                    COLUMNS,
-                    rows,
-                    "Percent of the test pairs in the right order at the least validation error, mean over draws. The "
-                    "linear net is that of Table 1.",
-                )
-            ],
-        )
-    ]
-
-
-def _rows(runs: list[Run]) -> list[Row]:
+def _boosted(runs: list[Run]) -> list[Row]:
     """Return one row per target and number of training vectors, with the paired difference over draws."""
     rows = []
     for target in TARGETS:
@@ -372,11 +179,34 @@ def build(inputs: Inputs) -> list[PageSection]:
     target_jobs = (job for job in inputs.jobs() if "target" in job)
     runs = [{"target": job["target"], "draw": job["draw"]} | run for job in target_jobs for run in job["runs"]]
     runs = [run for run in runs if run["draw"] <= inputs.settings["artificial"]["draws"]]
-    sections = [training_sizes(runs), ties(runs), zero_error(runs), steps(runs), *boosting(runs)]
-    sections += [figure1(), combination()]
-    for dataset in inputs.datasets:
-        methods = trainings(inputs, dataset)
-        sections.append(web_search(inputs, dataset, methods))
-        sections.append(order(dataset, methods))
-        sections.append(explanations(inputs, dataset, methods))
-    return sections
+    compared = _compared(runs)
+    return fill_template(
+        Path(__file__).with_name("page.md.jinja"),
+        columns=columns,
+        RULE=RULE,
+        CONVENTION=CONVENTION,
+        ZERO_EPOCHS=ZERO_EPOCHS,
+        ROUNDS=ROUNDS,
+        CHAINS=CHAINS,
+        CLOSE=CLOSE,
+        TARGETS=TARGETS,
+        table1=table1(runs),
+        table2=with_and_without_ties(runs, "table2"),
+        table2_scaled=with_and_without_ties(runs, "table2_by_variance"),
+        zero_error=zero_error(runs),
+        compared=compared,
+        widest=max(compared, key=lambda row: abs(row["difference"]), default=None),
+        checks=_checks(runs),
+        descents=_descents(runs),
+        boosted=_boosted(runs),
+        figure1=figure1(),
+        chains=_chains(),
+        equal_chains=_equal_chains(),
+        datasets={dataset: _on_dataset(inputs, dataset) for dataset in inputs.datasets},
+    )
+
+
+def _on_dataset(inputs: Inputs, dataset: str) -> dict[str, Any]:
+    """Return the facts of the sections on one data set."""
+    methods = trainings(inputs, dataset)
+    return web_search(inputs, dataset, methods) | order(methods) | explanations(inputs, dataset, methods)

@@ -1,16 +1,16 @@
 """The published numbers of the paper (paper.csv), and their comparison with our results on many random targets."""
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from gradrank.bench.literature import DRAWS, Band, Judged, judge
-from gradrank.bench.report.tables.table import Column, Row
-from gradrank.bench.studies.tables import unpublished_row, verdict_columns, verdict_row
+from gradrank.bench.literature import DRAWS
+from gradrank.bench.report.tables.table import Row
+from gradrank.bench.studies.claims import Claim, Estimate, judge_claim
 from gradrank.comparison.statistics import prediction_interval
 
 PRIVATE = "commercial search engine (private)"  # value of the column `target` in the rows of Tables 3 to 6
@@ -38,19 +38,24 @@ def value(table: str, target: str, model: str, size: int, metric: str) -> float 
     return float(cell[0]) if cell else None
 
 
-NOTE = (
-    "Percent of the test pairs in the right order at the least validation error. Ours: mean over draws of the "
-    "target; ± is the 95% interval of one further draw, as the paper's is one, and spread the standard deviation."
-)
-PERCENT_ROUNDING = 0.005  # half the last printed digit of percentages with two decimals
-SHARE_ROUNDING = 0.05  # half the last printed digit, in percent, of shares with three decimals
-OVER_DRAWS = (
-    *verdict_columns(".2f"),
-    Column("spread", "spread", ".2f"),
-    Column("least", "least", ".2f"),
-    Column("most", "most", ".2f"),
-    Column("draws", "draws", "d"),
-)
+# By metric: the factor to our unit, and half the last printed digit in our unit. Our unit of shares is percent.
+UNITS = {
+    "pairwise_accuracy_percent": (1, 0.005),
+    "pairwise_accuracy": (100, 0.05),
+    "pairwise_error_validation_percent": (1, 0.005),
+    "pairwise_error_test_percent": (1, 0.005),
+    "pairs_train": (1, 0.5),
+}
+
+
+def claim(table: str, target: str, model: str, size: int, metric: str, quantity: Any) -> Claim:
+    """Return the claim of the paper about a quantity of ours. Without such a claim, its published value is None."""
+    factor, tolerance = UNITS[metric]
+    number = value(table, target, model, size, metric)
+    statement = f"{metric} of {model} on {size} vectors of {target}"
+    return Claim(statement, table, quantity, None if number is None else factor * number, tolerance)
+
+
 Run = dict[str, Any]  # one run of a job, with the keys `target` and `draw` of its job
 
 
@@ -61,30 +66,16 @@ def by_draw(runs: Iterable[Run], experiment: str, target: str, net: str, size: i
     return np.array([run["test"] for run in sorted(chosen, key=lambda run: run["draw"])])
 
 
-def over_draws(
-    published: float | None,
-    values: Sequence[float],
-    others: Iterable[Sequence[float]] = (),
-    rounding: float = PERCENT_ROUNDING,
-) -> Row:
+def over_draws(claim: Claim, draws: Mapping[Any, Sequence[float]]) -> Row:
     """Return the comparison of one published draw with the mean of our draws.
 
     The published number comes from a single draw. The interval is therefore the 95% prediction interval of one
-    additional draw.
-
-    published: the published number, or None. values: our values, one per draw. others: the values of our other
-    experiments that are compared with the same number. rounding: half the last printed digit.
+    additional draw. draws: our values, one per draw, by quantity.
     """
-    if published is None:
-        interval = prediction_interval(np.array(values))
-        row = unpublished_row(interval.mean, interval.high - interval.mean, DRAWS)
-    else:
-        ours, *rivals = (_judge(published, draws, rounding) for draws in (values, *others))
-        row = verdict_row(published, ours, rivals)
+    values, estimates = draws[claim.quantity], {}
+    for quantity, own in draws.items():
+        interval = prediction_interval(np.array(own))
+        estimates[quantity] = Estimate(interval.mean, interval.high - interval.mean, DRAWS)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-    return row | {"spread": spread, "least": min(values), "most": max(values), "draws": len(values)}
-
-
-def _judge(published: float, values: Sequence[float], rounding: float) -> Judged:
-    interval = prediction_interval(np.array(values))
-    return judge(published, interval.mean, Band(interval.high - interval.mean, DRAWS, rounding))
+    bounds = {"spread": spread, "least": min(values), "most": max(values), "draws": len(values)}
+    return judge_claim(claim, estimates) | bounds

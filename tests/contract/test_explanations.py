@@ -1,14 +1,17 @@
-"""Explanations of every registered model: contributions sum to the difference, and exact and sampled values agree."""
+"""Explanations of models: contributions sum to the difference, and exact and sampled values agree.
+
+The method of an explanation depends on the scoring form, which models with the same training function and scorer share.
+"""
 
 import numpy as np
 
 from gradrank.explanations.pairs import explain_pair
 from gradrank.explanations.shapley import Pair, sampled_shapley
-from gradrank.training.contract.test_models import every_model, fitted, random_part
+from gradrank.training.contract.test_models import every_form, fitted, random_part
 from gradrank.training.trained_fold import TrainedFold
 
 
-@every_model
+@every_form
 def test_contributions_sum_to_the_difference_and_equal_sampled_values(cls):
     trained = TrainedFold(fitted(cls), {"features": 5})
     features = random_part(3, sizes=(8,)).features

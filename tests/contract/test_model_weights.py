@@ -12,7 +12,17 @@ import pytest
 from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
-from gradrank.training.contract.test_models import case, collection, every_model, quick, random_part, saved, score
+from gradrank.training.contract.test_models import (
+    case,
+    collection,
+    every_model,
+    first_models,
+    quick,
+    random_part,
+    saved,
+    score,
+    training_code,
+)
 from gradrank.training.fit import fit as fit_with_weights
 from gradrank.training.registry import models
 from gradrank.training.selection import measure
@@ -81,7 +91,7 @@ def test_an_integer_weight_is_that_many_copies_where_training_has_no_random_numb
     np.testing.assert_allclose(weighted, scores, rtol=0, atol=COPIES * np.abs(scores).max())
 
 
-@weighted_models
+@pytest.mark.parametrize("cls", [cls for cls in first_models(training_code) if cls.values[0].uses_weights])
 def test_queries_with_small_weights_have_little_effect(cls):
     good, bad, test = rounded(1), rounded(4), random_part(3)
     labels = np.r_[good.labels, 2 - bad.labels]  # the second half contradicts the first

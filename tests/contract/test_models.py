@@ -11,7 +11,8 @@ The tests of a model are skipped if a package in its `requires` is not installed
 weights and is run in the same way.
 
 The contract has these parts:
-- Equal arguments of `fit` give models that are saved with equal bytes. No saved file is a pickle.
+- Equal arguments of `fit` give models that are saved with equal bytes, with any number of threads. No saved file is a
+  pickle.
 - A loaded model has the scores of the saved model.
 - The scores of a query depend neither on other queries nor on the order of its documents. Equal documents have equal
   scores.
@@ -39,6 +40,7 @@ from pydantic import ValidationError
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.extensions import use_own_models
+from gradrank.base.processor import use_threads
 from gradrank.bench.folds.job import train
 from gradrank.data.collection import Collection
 from gradrank.data.pair_files import write_pairs
@@ -69,6 +71,39 @@ def case(cls, *values):
 
 
 every_model = pytest.mark.parametrize("cls", [case(cls) for cls in models().values()])
+
+
+def training_code(cls, method="fit"):
+    """Return the class that defines a method of a model of gradrank. For any other model: the model itself."""
+    if not cls.__module__.startswith("gradrank.models."):
+        return cls
+    return next(base for base in cls.__mro__ if method in vars(base))
+
+
+def first_of_each(cases):
+    """Return the first value for each key. cases: pairs of a key and a value."""
+    return list(dict(reversed(list(cases))).values())[::-1]
+
+
+def first_models(key):
+    """Return the first model for each key of a model, without those whose packages are not installed."""
+    return first_of_each((key(cls), case(cls)) for cls in models().values() if not missing_packages(cls))
+
+
+# One model for each training function: models with other losses, forms or defaults share the code that is tested.
+every_training = pytest.mark.parametrize("cls", first_models(training_code))
+# One model for each training function, scorer and definition of the scoring form.
+every_form = pytest.mark.parametrize(
+    "cls",
+    first_models(
+        lambda cls: (
+            training_code(cls),
+            training_code(cls, "scoring_form"),
+            getattr(cls.Params(), "scorer", None),
+            getattr(cls.Params(), "form", None),
+        )
+    ),
+)
 
 
 def random_part(seed, sizes=(12,) * 30, grades=3):
@@ -165,9 +200,10 @@ def test_beats_every_one_of_200_random_orders(cls):
 
 
 @every_model
-def test_equal_seeds_give_equal_bytes(cls, tmp_path):
+def test_equal_seeds_give_equal_bytes_with_any_number_of_threads(cls, tmp_path):
     first = saved(fitted(cls), tmp_path / "first")
-    assert first and saved(trained(cls, 2).model, tmp_path / "again") == first
+    with use_threads(2):
+        assert first and saved(trained(cls, 2).model, tmp_path / "again") == first
 
 
 @every_model
@@ -265,11 +301,12 @@ def project(tmp_path_factory):
 def test_a_job_of_it_opens_no_file_of_the_test_part(cls, project, tmp_path, monkeypatch):
     """The job raises an error if a model opens one: see gradrank.bench.folds.test_part_guard."""
     monkeypatch.chdir(project)
-    data, stored_pairs = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net")
+    data, stored_pairs, results = Path("data/parquet/synthetic_net"), Path("data/pairs/synthetic_net"), Path("results")
     for member in cls.members(quick(cls)):
-        train(member, data, 1, {}, 1, tmp_path / "results" / member / "fold1")
+        if not (results / "methods" / member).exists():
+            train(member, data, 1, {}, 1, results / "methods" / member / "fold1")
     params = quick(cls).model_dump(mode="json")
-    train(cls.name, data, 1, params, 1, tmp_path / "fold1", stored_pairs, tmp_path / "results")
+    train(cls.name, data, 1, params, 1, tmp_path / "fold1", stored_pairs, results)
     assert (tmp_path / "fold1/spec.json").is_file()
 
 
@@ -291,6 +328,14 @@ AWKWARD = {
     "features of very different size": {"scale": [1, 1e6, 1e-6, 1, 1]},
     "validation without relevant documents": {"equal": (slice(0), slice(None))},
 }
+# All of them in one collection, with the constant feature of another size.
+AWKWARD_TOGETHER = {
+    "sizes": ((1, 12, 1, 12, 12, 1, 12, 12), (1, 12, 1, 12)),
+    "equal": (slice(26), slice(1, 13)),
+    "scale": [1, 1e6, 1e-6, 0, 1],
+    "shift": [0, 0, 0, 7, 0],
+    "grades": 31,
+}
 HOPELESS = {
     "all grades equal": {"equal": (slice(None), slice(0)), "grade": 1},
     "all features constant": {"scale": 0, "shift": 0.5},
@@ -309,9 +354,7 @@ def changed(sizes=((12,) * 8, (12,) * 4), grades=3, scale=1, shift=0, equal=(sli
     return parts
 
 
-@every_model
-@pytest.mark.parametrize("awkward", AWKWARD.values(), ids=AWKWARD)
-def test_awkward_data_is_learned_from(cls, awkward):
+def check_that_it_learns_from(cls, awkward):
     train, vali = changed(**awkward)
     model = fit(cls, train, vali)
     score(model, vali)
@@ -319,6 +362,17 @@ def test_awkward_data_is_learned_from(cls, awkward):
 
 
 @every_model
+def test_awkward_data_is_learned_from(cls):
+    check_that_it_learns_from(cls, AWKWARD_TOGETHER)
+
+
+@every_training
+@pytest.mark.parametrize("awkward", AWKWARD.values(), ids=AWKWARD)
+def test_each_kind_of_awkward_data_is_learned_from(cls, awkward):
+    check_that_it_learns_from(cls, awkward)
+
+
+@every_training
 @pytest.mark.parametrize("hopeless", HOPELESS.values(), ids=HOPELESS)
 def test_hopeless_data_is_refused_or_harmless(cls, hopeless):
     train, vali = changed(**hopeless)
@@ -352,14 +406,22 @@ def ends(info):
         yield 1e6
 
 
+def definition(cls, field):
+    """Return the class that defines a parameter. For a model that is not of gradrank: the model itself."""
+    if not cls.__module__.startswith("gradrank.models."):
+        return cls
+    return next(base for base in cls.Params.__mro__ if field in vars(base).get("__annotations__", {}))
+
+
 @pytest.mark.parametrize(
     ("cls", "field", "value"),
-    [
-        case(cls, field, value)
+    first_of_each(
+        ((definition(cls, field), field, value), case(cls, field, value))
         for cls in models().values()
         for field, info in cls.Params.model_fields.items()
         for value in ends(info)
-    ],
+        if not missing_packages(cls)
+    ),
 )
 def test_extreme_parameters_train_or_say_why_not(cls, field, value):
     train, vali = random_part(4, sizes=(8,) * 6), random_part(5, sizes=(8,) * 3)

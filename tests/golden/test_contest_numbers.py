@@ -90,5 +90,5 @@ def test_published_values_lie_in_the_intervals(numbers, dataset):
 def test_the_ten_methods_that_are_best_by_validation_have_five_tuners():
     """No test value influences the number of tuners."""
     ranks = by_validation(Contest(FOLDER), SETTINGS["datasets"], SETTINGS["methods"], 2)
-    tuners = {method: len(Contest(FOLDER).trials_paths("mq2007", method)) for method in ranks}
+    tuners = {method: len(Contest(FOLDER).trials.existing("mq2007", method)) for method in ranks}
     assert all(tuners[method] == 5 for method in list(ranks)[:10])

@@ -1,5 +1,6 @@
-"""README shows the numbers of the committed results."""
+"""README.md and docs/results.md show the numbers of the committed results."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,19 +8,22 @@ from scipy.stats import norm
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json
+from gradrank.bench.folds.per_query import read_compact
 from gradrank.bench.literature import lookup
 from gradrank.bench.report.readme import (
+    PAGE,
     PICTURE,
+    README,
     contest_best,
     contest_differences,
-    contest_note,
     contest_standings,
+    parts_of_pages,
     picture,
+    published_table,
     result_table,
-    results_of,
     with_results,
 )
-from gradrank.bench.results import Results
+from gradrank.bench.report.tables.dataset_values import DatasetValues
 from gradrank.training.registry import models
 
 ROOT = Path(__file__).parents[2]
@@ -28,17 +32,31 @@ NUMBERS = ROOT / "results/studies/contest/numbers.json"
 
 @pytest.fixture
 def text() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
+    return (ROOT / PAGE).read_text(encoding="utf-8")
 
 
-def shown(text: str, numbers: dict) -> str:
-    *_, published = results_of(Results(ROOT / "results"))
-    table, note = result_table(numbers, "mq2007"), contest_note(numbers, "mq2007")
-    return with_results(text, contest_standings(numbers, "mq2007"), table, note, published)
+def shown(page: str, text: str, numbers: dict) -> str:
+    values = read_compact(ROOT / "results/mq2007/queries.parquet")
+    ranked = contest_standings(numbers, "mq2007")
+    of_all = DatasetValues("mq2007", values[0], {model: {values[0]: of} for model, of in values[1].items()})
+    published = published_table(of_all, [row.model for row in ranked.rows])
+    return with_results(text, parts_of_pages(numbers, ranked, published)[page], page)
 
 
-def test_readme_shows_the_committed_contest(text):
-    assert shown(text, read_json(NUMBERS)) == text, "run `make readme`"
+@pytest.mark.parametrize("page", [README, PAGE])
+def test_a_page_shows_the_committed_contest_and_notices_a_changed_number(page):
+    text, numbers = (ROOT / page).read_text(encoding="utf-8"), read_json(NUMBERS)
+    assert shown(page, text, numbers) == text, "run `make readme`"
+    numbers["results_mq2007"][0]["ndcg@10"] += 0.0001
+    assert shown(page, text, numbers) != text
+
+
+def test_readme_is_read_in_minutes_and_its_rows_are_those_of_the_page(text):
+    """The five rows have the values, the bold marks and the differences of the full table."""
+    short = (ROOT / README).read_text(encoding="utf-8")
+    assert len(short.splitlines()) <= 150
+    few, full = (re.findall(r"^\| (`\w+` \| \**0\.\d+\** ± [^|]* \| [^|]*?) *\|", page, re.M) for page in (short, text))
+    assert len(few) == 5 and set(few) < set(full) and len(full) == 20
 
 
 def test_published_numbers_are_judged_by_the_narrowest_interval(text):
@@ -59,10 +77,12 @@ def test_published_numbers_are_judged_by_the_narrowest_interval(text):
     assert kernel[1].startswith("RBF-Nystroem-RankSVM, a relative")
 
 
-def test_the_picture_shows_the_table_of_readme(text):
+def test_the_picture_of_readme_shows_the_full_table(text):
     ranked = contest_standings(read_json(NUMBERS), "mq2007")
     drawn = (ROOT / PICTURE).read_text(encoding="utf-8")
-    assert f"({PICTURE})" in text and drawn == picture(ranked), "run `make readme`"
+    assert f"({PICTURE})" in (ROOT / README).read_text(encoding="utf-8") and drawn == picture(ranked), (
+        "run `make readme`"
+    )
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
     means = {name.strip("| `"): cells[0] for name, *cells in rows if " ± " in cells[0]}
     for row in ranked.rows:
@@ -71,14 +91,8 @@ def test_the_picture_shows_the_table_of_readme(text):
     assert drawn.count('class="shaded"') == sum(not row.is_worse for row in ranked.rows)
 
 
-def test_readme_counts_the_methods(text):
-    assert f"**{len(models())} methods" in text
-
-
-def test_a_changed_number_is_noticed(text):
-    numbers = read_json(NUMBERS)
-    numbers["results_mq2007"][0]["ndcg@10"] += 0.0001
-    assert shown(text, numbers) != text
+def test_readme_counts_the_methods():
+    assert f"**{len(models())} methods" in (ROOT / README).read_text(encoding="utf-8")
 
 
 def tiny(halves, means):
@@ -124,4 +138,4 @@ def test_differences_from_the_baseline_have_its_sign_and_one_correction():
 
 def test_readme_without_markers_is_refused():
     with pytest.raises(GradrankError, match="markers"):
-        shown("# gradrank\n", read_json(NUMBERS))
+        with_results("# gradrank\n", [], README)

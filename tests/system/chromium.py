@@ -82,6 +82,13 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def type(self, text: str) -> None:
+        """Press and release the key of each letter of a text."""
+        for letter in text:
+            key = {"key": letter, "windowsVirtualKeyCode": ord(letter.upper())}
+            self.send("Input.dispatchKeyEvent", type="keyDown", text=letter, **key)
+            self.send("Input.dispatchKeyEvent", type="keyUp", **key)
+
     def wait_for(self, script: str) -> Any:
         """Return the value of an expression as soon as it is true. Raises AssertionError after a minute."""
         waiting = f"""(async () => {{

@@ -56,10 +56,10 @@ def main(out: Path, names: list[str]) -> None:
     folder = out / "results" / collection.name
     # Models that combine the scores of other models come after them.
     for name in sorted(names, key=lambda name: bool(models()[name].members(models()[name].Params()))):
-        train(name, collection, 1, _few(name), SEED, folder / name / "fold1", pairs, folder)
+        train(name, collection, 1, _few(name), SEED, folder / "methods" / name / "fold1", pairs, folder)
     for name in names[:COMPARED]:
-        spec = {key: read_json(folder / name / "fold1/spec.json")[key] for key in ("model", "params")}
-        evaluate_folds(folder / name, collection, spec, ["letor4", "standard"], METRICS)
+        spec = {key: read_json(folder / "methods" / name / "fold1/spec.json")[key] for key in ("model", "params")}
+        evaluate_folds(folder / "methods" / name, collection, spec, ["letor4", "standard"], METRICS)
     summary(folder, names[:COMPARED], "letor4")
     write_json(out / "statistics.json", _statistics(folder, names[:COMPARED]))
 
@@ -95,7 +95,8 @@ def _data(out: Path) -> tuple[Path, Path]:
 
 def _statistics(folder: Path, names: list[str]) -> dict:
     """Return the intervals, differences and ranks that the summary's tables show, with all digits."""
-    measured = {name: read_test_queries(folder / name / "per_query.parquet", METRICS)["letor4"] for name in names}
+    paths = {name: folder / "methods" / name / "per_query.parquet" for name in names}
+    measured = {name: read_test_queries(path, METRICS)["letor4"] for name, path in paths.items()}
     values = {name: queries.values["map"] for name, queries in measured.items()}
     first, *rest = values.values()
     folds = measured[names[0]].folds

@@ -42,6 +42,7 @@ KillWait=1
 SlurmdParameters=config_overrides
 NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs=16 RealMemory=64000
 PartitionName=test Nodes=ALL Default=YES MaxTime=UNLIMITED
+PartitionName=short Nodes=ALL MaxTime=180
 """
 ACCOUNTING = """\
 AuthInfo=socket={folder}/munge.socket

@@ -118,10 +118,13 @@ def test_with_a_read_only_checkout_and_no_home_the_cache_is_in_the_temporary_fol
     assert files(folder)
 
 
-def test_nothing_is_cached_if_numba_was_imported_first(package, tmp_path):
+def test_the_cache_has_its_folder_also_if_numba_was_imported_first(package, tmp_path):
     before = sorted(package.rglob("*"))
     assert run("import gradrank, numba" + READ, package, NUMBA_CACHE_DIR=tmp_path / "cache") == RIGHT
-    assert not (tmp_path / "cache").exists() and sorted(package.rglob("*")) == before
+    written = files(tmp_path / "cache")
+    assert written and sorted(package.rglob("*")) == before
+    assert run("import gradrank, numba" + READ, package, NUMBA_CACHE_DIR=tmp_path / "cache") == RIGHT
+    assert files(tmp_path / "cache") == written
 
 
 def test_a_process_and_its_children_share_a_cache_folder(package, tmp_path):

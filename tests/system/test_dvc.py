@@ -10,18 +10,25 @@ from pathlib import Path
 
 import pytest
 
-from project import ROOT, SMALL_RUN, Project, write_own_data
+from project import ROOT, SMALL_RUN, Project, differing, trained, write_own_data
 
 BIN = Path(sys.executable).parent
 pytestmark = pytest.mark.skipif(not (BIN / "dvc").exists(), reason="needs the command dvc: the extra `dvc`")
 
 RATE = "models.lambdamart.learning_rate"
-VALUES, RECORD, RAW = "results/per_query.parquet", "results/synthetic_net/provenance.json", "data/raw/synthetic_net"
+RECORD = "results/synthetic_net/provenance.json"
 SMALLER_RUN = {
-    "run": {"datasets": ["synthetic_net"], "models": ["lambdamart", "single_feature"]},
-    "datasets": {"synthetic_net": SMALL_RUN["datasets"]["synthetic_net"]},
+    "run": {"datasets": ["synthetic_net", "mine"], "models": ["lambdamart", "single_feature"]},
+    "datasets": {
+        "synthetic_net": SMALL_RUN["datasets"]["synthetic_net"],
+        "mine": {"path": "own data", "models": ["single_feature"]},
+    },
     "models": {"lambdamart": SMALL_RUN["models"]["lambdamart"]},
 }
+MADE_HERE = {
+    "report",
+    "track",
+}  # rules whose files belong to one machine: the report has times, and MLflow its own store
 
 
 class Repository(Project):
@@ -45,7 +52,7 @@ class Repository(Project):
 
     def trained(self, model: str) -> dict[str, int]:
         """Return the modification time of the stamp of each fold, by path."""
-        stamps = list((self.root / "results/synthetic_net" / model).glob("fold*/spec.json"))
+        stamps = list((self.root / "results/synthetic_net/methods" / model).glob("fold*/spec.json"))
         assert len(stamps) == 5
         return {stamp.relative_to(self.root).as_posix(): stamp.stat().st_mtime_ns for stamp in stamps}
 
@@ -61,6 +68,7 @@ def reproduced(tmp_path_factory) -> Repository:
     for study in ("ranknet2005", "pair_targets"):
         repository.study(study, reduced=None)  # `snakemake` without a target would run the reduced forms
     repository.params(**SMALLER_RUN)
+    write_own_data(root / "own data")
     repository.call("git", "init", "--quiet", "--initial-branch", "main")
     repository.dvc("init", "--quiet")
     repository.dvc("remote", "add", "--default", "store", str(root.parent / "the store"))
@@ -105,6 +113,11 @@ def test_an_experiment_retrains_only_its_model(repository):
     assert not own.items() & repository.trained("lambdamart").items()
     (changed,) = json.loads(repository.dvc("metrics", "diff", "--json")).values()
     assert {name.split(".")[1] for name in changed} == {"lambdamart"}
+    drawn = json.loads(repository.dvc("plots", "diff", "--json"))["data"]
+    for kind, value in (("curves", "value"), ("queries", "ndcg@10")):
+        rows = drawn[f"results/plots/{kind}/synthetic_net/lambdamart.csv"][0]["content"]["data"]["values"]
+        before, after = ([row[value] for row in rows if row["rev"] == revision] for revision in ("HEAD", "workspace"))
+        assert before and after and before != after
 
 
 def test_a_queued_experiment_has_the_numbers_of_a_plain_run(repository, tmp_path):
@@ -116,6 +129,7 @@ def test_a_queued_experiment_has_the_numbers_of_a_plain_run(repository, tmp_path
         time.sleep(2)
     plain = Project.copy(tmp_path)
     shutil.copy2(repository.root / "params.yaml", tmp_path / "params.yaml")
+    shutil.copytree(repository.root / "own data", tmp_path / "own data")
     plain.params(models={"lambdamart": {"learning_rate": 0.9}})
     plain.snakemake("--cores", "2", RECORD)
     compared = json.loads(repository.gradrank("diff", "HEAD", "queued", "--json"))
@@ -125,16 +139,40 @@ def test_a_queued_experiment_has_the_numbers_of_a_plain_run(repository, tmp_path
     assert with_plain["rows"] and {row["verdict"] for row in with_plain["rows"]} == {"unchanged"}
 
 
-def test_a_failed_data_stage_leaves_the_data_in_place(repository):
-    before = repository.files(RAW)
+def test_a_failed_stage_leaves_the_folds_in_place(repository):
+    before = repository.files("results/synthetic_net", "results/mine")
     repository.params(datasets={"synthetic_net": {"queries": 3}})  # fewer than there are parts
-    repository.dvc("repro", "data@synthetic_net", ok=False)
-    assert repository.files(RAW) == before
+    repository.dvc("repro", ok=False)
+    assert repository.files("results/synthetic_net", "results/mine") == before
 
 
-def test_a_clone_pulls_the_same_values(reproduced, tmp_path):
+def test_a_clone_pulls_a_finished_state(reproduced, tmp_path):
     reproduced.dvc("push")
     clone = Repository(tmp_path / "another clone")
     reproduced.call("git", "clone", "--quiet", str(reproduced.root), str(clone.root))
-    clone.dvc("pull", VALUES)
-    assert (clone.root / VALUES).read_bytes() == (reproduced.root / VALUES).read_bytes()
+    clone.dvc("pull")
+    held = ("data/parquet", "data/pairs", "results")
+    missing = differing(reproduced.files(*held), clone.files(*held))
+    assert {Path(path).name for path in missing} == {"printed.json"}  # what the last report printed
+    clone.gradrank("verify")
+    clone.snakemake("--cores", "1", "--touch", "--forceall")
+    assert set(clone.plan().values()) == MADE_HERE
+    clone.snakemake("--cores", "2")
+    assert clone.plan() == {}
+    clone.params(models={"lambdamart": {"rounds": 6}})
+    assert trained(clone.plan()) == {f"synthetic_net/lambdamart/fold{fold}" for fold in range(1, 6)}
+
+
+def test_garbage_collection_keeps_every_committed_state(repository):
+    first = repository.files("results")
+    repository.params(models={"lambdamart": {"rounds": 6}})
+    repository.dvc("repro")
+    repository.commit()
+    second = repository.files("results")
+    assert any("methods" in path for path in differing(first, second))
+    repository.dvc("gc", "--all-commits", "--force")
+    for revision, expected in (("HEAD~1", first), ("main", second)):
+        repository.call("git", "checkout", "--quiet", revision)
+        repository.dvc("checkout")
+        changed = {Path(path).name for path in differing(expected, repository.files("results"))}
+        assert changed <= {"printed.json"}  # what the last report printed

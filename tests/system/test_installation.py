@@ -61,7 +61,7 @@ def artificial(core, tmp_path_factory) -> Path:
 
 def train_and_evaluate(environment: Environment, model: str, raw: str, stored: str, folder: Path) -> float:
     """Train on the first fold, evaluate the test scores, and return NDCG@10."""
-    out = f"results/{stored}/{model}/fold1"
+    out = f"results/{stored}/methods/{model}/fold1"
     environment.run("gradrank", "train", "--model", model, "--data", stored, "--seed", "1", "--out", out, cwd=folder)
     arguments = ("--scores", f"{out}/scores.parquet", "--data", raw, "--metrics", "ndcg@10")
     return float(environment.run("gradrank", "evaluate", *arguments, cwd=folder).split()[1])
@@ -75,7 +75,7 @@ def test_the_core_is_small_and_has_no_optional_package(core):
 def test_the_core_trains_and_evaluates_trees(core, artificial):
     core.run("python", "-c", "import gradrank", cwd=artificial)
     train_and_evaluate(core, "lambdamart", "raw/S5.txt", "small", artificial)
-    versions = read_json(artificial / "results/small/lambdamart/fold1/spec.json")["versions"]
+    versions = read_json(artificial / "results/small/methods/lambdamart/fold1/spec.json")["versions"]
     assert "lightgbm" in versions and not OPTIONAL & versions.keys()
 
 
@@ -104,7 +104,7 @@ def test_a_missing_extra_is_named(core, artificial, extra, command):
 
 
 def test_the_core_exports_models_and_names_the_extra_for_onnx(core, artificial):
-    fold = "results/small/regression/fold1"
+    fold = "results/small/methods/regression/fold1"
     train_and_evaluate(core, "regression", "raw/S5.txt", "small", artificial)
     export = ("gradrank", "export-model", fold, "--check", "raw/S5.txt")
     assert " documents have the scores " in core.run(*export, "--to", "linear", "--out", "w.csv", cwd=artificial)

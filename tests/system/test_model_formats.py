@@ -115,10 +115,10 @@ def trained(root: Path, name: str) -> tuple[Path, bool]:
     missing = cls.takes_missing and not members
     data = stored(root, missing, cls.uses_weights is not None and not members)
     results = root / "results" / data.name
-    fold = results / name / "fold1"
+    fold = results / "methods" / name / "fold1"
     if not fold.exists():
         for member in members:
-            train(member, data, 1, quick(get_model(member)).model_dump(), 1, results / member / "fold1")
+            train(member, data, 1, quick(get_model(member)).model_dump(), 1, results / "methods" / member / "fold1")
         train(name, data, 1, params.model_dump(), 1, fold, members=results)
     return fold, missing
 

@@ -17,8 +17,11 @@ import torch
 from sklearn.datasets import load_diabetes
 
 from gradrank.training.nets.embeddings import Periodic, PiecewiseLinear
+from gradrank.training.nets.layers import Norm
 from gradrank.training.nets.torch_training import create_scorer
 from gradrank.training.registry import models
+from gradrank.training.scorers.ft_transformer import TokenDense
+from gradrank.training.scorers.tabm import EnsembleLayer, MemberOutputs
 
 EXACT = {"rtol": 0, "atol": 1e-6}
 SEEDS = range(4)
@@ -63,15 +66,21 @@ def prepared(scorer):
     return scorer.inputs.of_rows(np.arange(len(scorer.inputs.features)))
 
 
+def parts_of(layers, kind):
+    """Return the parts of some layers that have a class, in their order."""
+    return [part for part in layers.modules() if isinstance(part, kind)]
+
+
 def tabm_of(package, scorer, params):
     """Return the package's net with the weights of the scorer."""
     sizes = {"n_blocks": len(params.hidden), "d_block": params.hidden[0], "k": params.submodels}
     net = package.TabM.make(n_num_features=scorer.inputs.features.shape[1], d_out=1, **sizes)
-    for block, layer in zip(net.backbone.blocks, scorer.hidden, strict=True):
+    for block, layer in zip(net.backbone.blocks, parts_of(scorer.layers, EnsembleLayer), strict=True):
         for name, own in {"weight": layer.weight, "r": layer.first, "s": layer.second, "bias": layer.bias}.items():
             copy(own, getattr(block[0], name))
-    copy(scorer.weight, net.output.weight)
-    copy(scorer.bias, net.output.bias)
+    (output,) = parts_of(scorer.layers, MemberOutputs)
+    copy(output.weight, net.output.weight)
+    copy(output.bias, net.output.bias)
     return net.eval()
 
 
@@ -103,16 +112,15 @@ def test_ft_transformer_has_the_outputs_of_the_package_rtdl_revisiting_models():
     copy(scorer.tokens.weight, net.cont_embeddings.weight)
     copy(scorer.tokens.bias, net.cont_embeddings.bias)
     for block, own in zip(net.backbone.blocks, scorer.blocks, strict=True):
+        *before, between = (norm.norm for norm in parts_of(own, Norm))
         attention = block["attention"]
-        pairs = [(own.query, attention.W_q), (own.key, attention.W_k), (own.value, attention.W_v)]
-        pairs += [(own.joined, attention.W_out), (own.norm_between, block["ffn_normalization"])]
-        pairs += [(own.inner, block["ffn"].linear1), (own.outer, block["ffn"].linear2)]
-        if own.norm_before is not None:
-            pairs.append((own.norm_before, block["attention_normalization"]))
+        layers = [attention.W_q, attention.W_k, attention.W_v, attention.W_out]
+        pairs = [*zip(parts_of(own, TokenDense), [*layers, block["ffn"].linear1, block["ffn"].linear2], strict=True)]
+        pairs += [(between, block["ffn_normalization"]), *((norm, block["attention_normalization"]) for norm in before)]
         for source, target in pairs:
             target.load_state_dict(source.state_dict())
-    net.backbone.output.normalization.load_state_dict(scorer.norm.state_dict())
-    net.backbone.output.linear.load_state_dict(scorer.output.state_dict())
+    net.backbone.output.normalization.load_state_dict(parts_of(scorer.layers, Norm)[-1].norm.state_dict())
+    net.backbone.output.linear.load_state_dict(parts_of(scorer.layers, TokenDense)[-1].state_dict())
     expected = net(prepared(scorer), None).detach().numpy()
     np.testing.assert_allclose(outputs_of(scorer), expected, **EXACT)
 
@@ -173,15 +181,15 @@ def test_realmlp_has_the_outputs_of_the_package_pytabkit():
     config = defaults | {"hidden_sizes": list(params.hidden), "use_ls": False, "tfms": []}
     net, theirs = realmlp_of(config)
     scorer = created("realmlp", inputs="standardised")
-    embedding = scorer.embedded.embedding
+    (embedding,) = parts_of(scorer.row, Periodic)
     # The package has the features after all embeddings, and gradrank has each one after its own embedding.
     order = np.r_[[4 * feature + at for feature in range(4) for at in range(3)], 3, 7, 11, 15]
     own = [embedding.frequencies[:, None], embedding.linear.weight, embedding.phases[:, None]]
-    own += [embedding.linear.bias[:, None], scorer.factors[None, order], scorer.weights[0][order]]
+    own += [embedding.linear.bias[:, None], scorer.factors.factors[None, order], scorer.dense[0].weights[order]]
     for layer in range(3):
-        own += [scorer.weights[layer]] if layer else []
-        own += [scorer.biases[layer][None]]
-        own += [scorer.bends[layer][None]] if layer < 2 else []
+        own += [scorer.dense[layer].weights] if layer else []
+        own += [scorer.dense[layer].biases[None]]
+        own += [scorer.activations[layer].bends[None]] if layer < 2 else []
     for source, target in zip(own, theirs, strict=True):
         copy(source, target)
     np.testing.assert_allclose(outputs_of(scorer), net(prepared(scorer)).detach().numpy(), rtol=0, atol=2e-6)

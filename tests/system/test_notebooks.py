@@ -1,4 +1,4 @@
-"""The notebooks in docs/notebooks: their form, and their code cells in a fresh process without Jupyter."""
+"""The notebooks in docs/notebooks and docs/learn: their form, and their code cells in a process without Jupyter."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 import notebook_cells
-from notebook_cells import NOTEBOOKS, ROOT, copy_notebooks
+from notebook_cells import LEARN, NOTEBOOKS, ROOT, copy_notebooks
 
-NAMES = {"first_ranking", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
+NAMES = {"first_ranking", "own_tables", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -28,9 +28,9 @@ def run_notebook(tmp_path_factory):
     """Return a function that runs the code cells of a notebook file in its folder. The cache starts empty."""
     cache = tmp_path_factory.mktemp("cache")
 
-    def run(notebook: Path) -> subprocess.CompletedProcess:
+    def run(notebook: Path, **further: str) -> subprocess.CompletedProcess:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GRADRANK_")}
-        environment |= {"PYTHONPATH": str(ROOT / "src"), "GRADRANK_CACHE": str(cache)}
+        environment |= {"PYTHONPATH": str(ROOT / "src"), "GRADRANK_CACHE": str(cache)} | further
         command = [sys.executable, notebook_cells.__file__, notebook]
         return subprocess.run(command, cwd=notebook.parent, env=environment, text=True, capture_output=True)
 
@@ -43,7 +43,7 @@ def write_notebook(path: Path, *sources: str) -> Path:
     return path
 
 
-def test_there_are_five_notebooks():
+def test_there_are_six_notebooks():
     assert {path.stem for path in NOTEBOOKS} == NAMES
 
 
@@ -119,3 +119,38 @@ def test_a_failing_cell_stops_the_run_and_is_named(run_notebook, tmp_path):
     done = run_notebook(write_notebook(tmp_path / "a.ipynb", "1", "assert False", "print('later')"))
     assert done.returncode != 0
     assert "cell cell-1" in done.stderr and "later" not in done.stdout
+
+
+@pytest.mark.parametrize("notebook", LEARN, ids=lambda path: path.stem)
+def test_a_page_of_the_chapter_has_its_outputs_exercises_and_links(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert {output["output_type"] for output in outputs} <= {"display_data", "execute_result"}  # no error, no warning
+    assert any("image/png" in output["data"] for output in outputs)
+    assert notebook.stat().st_size < 300_000
+    text = "\n".join(cells_of(notebook, "markdown"))
+    exercises = text.partition("## Exercises\n")[2].partition("### Solutions")
+    assert re.findall(r"^(\d)\. ", exercises[0], re.MULTILINE) == ["1", "2", "3"] and exercises[2]
+    assert "(glossary.md)" in text
+    for target in re.findall(r"\]\(([^)#\s]+)\)", text):
+        assert (notebook.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("notebook", LEARN, ids=lambda path: path.stem)
+def test_a_page_of_the_chapter_runs_without_a_network(notebook, run_notebook, tmp_path):
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install '.[plots]'")
+    copy = tmp_path / notebook.name
+    copy.write_bytes(notebook.read_bytes())
+    done = run_notebook(copy, https_proxy="http://127.0.0.1:9", MPLBACKEND="agg")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_terms_of_the_chapter_are_in_the_glossary():
+    terms = re.findall(
+        r"^\*\*(.+)\*\*\n:   ", (ROOT / "docs/learn/glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    words = {word.strip() for term in terms for word in term.lower().split(",")}
+    assert {"ndcg", "lambda", "ranknet", "lambdarank", "lambdamart", "holm's correction", "tie"} <= words
+    assert len(terms) == len(set(terms)) > 25

@@ -1,13 +1,16 @@
 """The report's script in a real browser: pages, the switch of conventions, sorting, the filter and pairs of methods."""
 
+import csv
 import json
 import re
 import shutil
 import subprocess
 from html import unescape
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
+from chromium import Chromium
 
 from gradrank.bench.report.document import report as render
 from gradrank.bench.report.plots.paired_tests import difference_plot
@@ -31,13 +34,13 @@ def seen(tmp_path_factory):
     root = tmp_path_factory.mktemp("browser")
     for dataset in ("mq2007", "synthetic_net"):
         results = make_results(root, dataset, MODELS)
-        values = pl.read_parquet(results / "ranknet_linear" / "per_query.parquet")
+        values = pl.read_parquet(results / "methods/ranknet_linear" / "per_query.parquet")
         write_values(
-            values.with_columns(pl.col(METRICS) / 4), results / "ranknet_linear"
+            values.with_columns(pl.col(METRICS) / 4), results / "methods/ranknet_linear"
         )  # significantly worse than the best
         summary(results, MODELS, "letor4")
     out = root / "report.html"
-    render(root / "results", out, data=root / "data" / "parquet", params=root / "params.yaml")
+    render(root / "results", out, "letor4", data=root / "data" / "parquet", params=root / "params.yaml")
     actions = """<script>
       location.hash = "#data-mq2007-spread";
       const page = document.getElementById("data-mq2007");
@@ -213,3 +216,34 @@ def test_a_cell_of_the_heat_map_has_its_numbers_and_selects_its_pair(seen):
     assert pairs["clicked"]["models"] == [one, two]
     _, gap, interval, wins, ties, losses, *_ = pairs["clicked"]["tests"][0]
     assert title.startswith(f"{one} against {two}: {gap}, {interval}; {wins} wins, {ties} ties, {losses} losses")
+
+
+def test_every_table_and_drawing_can_be_downloaded(tmp_path):
+    """The files have the values of the page, as CSV, Markdown, LaTeX and SVG; the axis follows the chosen pair."""
+    results = make_results(tmp_path, "synthetic_net", MODELS)
+    summary(results, MODELS, "letor4")
+    out = tmp_path / "report.html"
+    render(tmp_path / "results", out, "letor4", data=tmp_path / "data/parquet", params=tmp_path / "params.yaml")
+    with Chromium(tmp_path / "profile") as browser:
+        browser.open(f"{out.as_uri()}#data-synthetic_net")
+        browser.run("URL.createObjectURL = (blob) => { window.last = blob; return '#data-synthetic_net'; }, 0")
+        press = """(async (part, form) => {
+          [...part.querySelectorAll("button")].find((button) => button.textContent === form).click();
+          return await last.text();
+        })"""
+        main = "document.querySelector('#data-synthetic_net table.main')"
+        cells = browser.run(f"[...{main}.rows].map((row) => row.cells[4].innerText.match(/[0-9.]+/)?.[0])")[1:]
+        files = {
+            form: browser.run(f"{press}({main}.parentNode.nextElementSibling, '{form}')")
+            for form in ("CSV", "Markdown", "LaTeX")
+        }
+        drawing = browser.run(f"{press}(document.querySelector('.compare figure'), 'SVG')")
+        axis = "document.querySelectorAll('svg.difference .tick:not(.middle)')"
+        ticks = browser.run(f"[...{axis}].map((tick) => tick.textContent)")
+    rows = list(csv.reader(files["CSV"].splitlines()))
+    assert [row[0] for row in rows[1:]] and {len(row) for row in rows} == {len(rows[0])}
+    assert [row[4].split()[0] for row in rows[1:]] == cells
+    assert files["Markdown"].splitlines()[1].startswith("| :-- | --:")
+    assert files["LaTeX"].count(r"\\") == len(rows) and "_" not in files["LaTeX"].replace(r"\_", "")
+    assert ElementTree.fromstring(drawing).tag.endswith("svg")
+    assert ticks[2] == "0" and ticks[0] == "\u2212" + ticks[4][1:] and float(ticks[4]) <= 1

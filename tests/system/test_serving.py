@@ -1,4 +1,4 @@
-"""The commands of docs/export.md: table of methods, service with ONNX Runtime, MLflow's server. Half a minute."""
+"""The commands of docs/export.md: table of methods, services under load, MLflow's server. A minute."""
 
 import json
 import os
@@ -7,6 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -17,6 +20,7 @@ gradrank.pin()  # before numpy
 
 # isort: split
 import numpy as np
+import polars as pl
 import pytest
 
 from export_table import PAGE, table, table_of_page
@@ -74,18 +78,25 @@ def test_the_table_of_the_page_is_that_of_the_methods():
     assert table_of_page() == table(), "Fix: python tools/export_table.py"
 
 
-def test_the_service_of_the_page_has_the_scores_of_predict(serve, tmp_path):
-    for package in ("onnx", "onnxruntime", "fastapi", "uvicorn"):
+def service_of_page(name: str) -> str:
+    (service,) = re.findall(rf"```python\n(# {name}\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return service
+
+
+@pytest.mark.parametrize("name", ["service.py", "onnx_service.py"])
+def test_the_services_of_the_page_have_the_scores_of_predict(serve, tmp_path, name):
+    for package in ("fastapi", "uvicorn", *(("onnx", "onnxruntime") if name == "onnx_service.py" else ())):
         pytest.importorskip(package, reason=f"needs {package}")
     rng = np.random.default_rng(0)
     features, qid = rng.normal(size=(200, 2)).astype(np.float32), np.repeat(np.arange(20), 10)
     features[rng.random(features.shape) < 0.1] = np.nan
     grades = (np.nan_to_num(features[:, 0]) > 0.3).astype(int)
     ranker = gradrank.Ranker("lambdamart", random_state=1, rounds=20, min_data_in_leaf=5).fit(features, grades, qid=qid)
-    ranker.export(tmp_path / "lambdamart.onnx", "onnx", check=(features, qid))
-    (service,) = re.findall(r"```python\n(# service.py\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (tmp_path / "service.py").write_text(service, encoding="utf-8")
-    address = serve("uvicorn", "service:app", "--port", path="/docs")
+    ranker.save(tmp_path / "model")
+    if name == "onnx_service.py":
+        ranker.export(tmp_path / "lambdamart.onnx", "onnx", check=(features, qid))
+    (tmp_path / name).write_text(service_of_page(name), encoding="utf-8")
+    address = serve("uvicorn", f"{Path(name).stem}:app", "--port", path="/docs")
     rows = [{"f1": float(a), "f2": None if np.isnan(b) else float(b)} for a, b in features if not np.isnan(a)]
     scores = post(f"{address}/scores", rows)
     expected = ranker.predict(features[~np.isnan(features[:, 0])])
@@ -94,6 +105,51 @@ def test_the_service_of_the_page_has_the_scores_of_predict(serve, tmp_path):
     for wrong in ([{"f1": 0.5}], [{"f1": 0.5, "f2": "x"}], {"f1": 0.5, "f2": 1}):
         with pytest.raises(HTTPError, match="422"):
             post(f"{address}/scores", wrong)
+
+
+CLIENTS, REQUESTS, DOCUMENTS, WIDTH = 8, 200, 100, 46
+
+
+def test_the_services_of_the_page_answer_under_load(serve, tmp_path, capsys):
+    for package in ("fastapi", "uvicorn"):
+        pytest.importorskip(package, reason=f"needs {package}")
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(40 * DOCUMENTS, WIDTH)).astype(np.float32)
+    grades = np.clip(np.round(features[:, 0] + rng.normal(size=len(features)) + 1), 0, 4).astype(int)
+    ranker = gradrank.Ranker("lambdamart", random_state=1, rounds=100, patience=100)
+    ranker.fit(features, grades, qid=np.repeat(np.arange(40), DOCUMENTS)).save(tmp_path / "model")
+    names = [f"f{number}" for number in range(1, WIDTH + 1)]
+    queries = np.split(features, 40)
+    bodies = [json.dumps([dict(zip(names, row, strict=True)) for row in query.tolist()]).encode() for query in queries]
+    expected = [ranker.predict(query).tolist() for query in queries]
+    services = ["service.py"]
+    if find_spec("onnx") and find_spec("onnxruntime"):
+        ranker.export(tmp_path / "lambdamart.onnx", "onnx")
+        services.append("onnx_service.py")
+    for name in services:
+        (tmp_path / name).write_text(service_of_page(name), encoding="utf-8")
+        address = serve("uvicorn", f"{Path(name).stem}:app", "--log-level", "warning", "--port", path="/docs")
+
+        def client(number: int, host: str = address.removeprefix("http://"), name: str = name) -> list[float]:
+            connection, latencies = HTTPConnection(host, timeout=60), []
+            for request in range(REQUESTS):
+                query = (number * 5 + request) % len(queries)
+                started = time.perf_counter()
+                connection.request("POST", "/scores", bodies[query], {"Content-Type": "application/json"})
+                answer = json.load(connection.getresponse())
+                latencies.append(time.perf_counter() - started)
+                if name == "service.py":
+                    assert answer == expected[query]
+                else:
+                    np.testing.assert_allclose(answer, expected[query], rtol=0, atol=1e-9)
+            return latencies
+
+        for clients in (1, CLIENTS):
+            with ThreadPoolExecutor(clients) as pool:
+                latencies = [1e3 * each for found in pool.map(client, range(clients)) for each in found]
+            shown = [f"p{share} {np.percentile(latencies, share):.2f} ms" for share in (50, 95, 99)]
+            with capsys.disabled():
+                print(f"\n{name}, {clients} clients: {', '.join(shown)}")
 
 
 def test_mlflow_serves_a_logged_fold(serve, tmp_path):
@@ -107,3 +163,30 @@ def test_mlflow_serves_a_logged_fold(serve, tmp_path):
     for columns, rows in ((NAMES, data), (["qid", *NAMES], [[1 + i // 3, *row] for i, row in enumerate(data)])):
         answer = post(f"{address}/invocations", {"dataframe_split": {"columns": columns, "data": rows}})
         assert answer == {"predictions": [-row[1] for row in data]}
+
+
+def test_mlflow_serves_a_registered_refit(serve, tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow")
+    from gradrank.integrations.mlflow import register_model
+
+    uri, rng = f"sqlite:///{tmp_path}/mlflow.db", np.random.default_rng(0)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    mlflow.set_tracking_uri(uri)
+    features, qid = rng.normal(size=(200, 2)), np.repeat(np.arange(20), 10)
+    features[rng.random(features.shape) < 0.1] = np.nan
+    grades = np.clip(np.round(np.nan_to_num(features[:, 0]) + rng.normal(size=200) + 1), 0, 4).astype(int)
+    table = pl.DataFrame(features, schema=["price", "match"])
+    ranker = gradrank.Ranker("lambdamart", random_state=1, rounds=20, min_data_in_leaf=5).refit(table, grades, qid=qid)
+    ranker.save(tmp_path / "model")
+    with mlflow.start_run(experiment_id=mlflow.create_experiment("shop", artifact_location=tmp_path.as_uri())):
+        address = register_model(tmp_path / "model", "shop")
+    assert address == "models:/shop/1"
+    version = mlflow.MlflowClient().get_model_version("shop", "1")
+    assert version.description == (tmp_path / "model/model_card.md").read_text()
+    info = mlflow.models.get_model_info(address)
+    assert info.signature.inputs.input_names() == ["qid", "price", "match"] and info.saved_input_example_info
+    command = ["mlflow", "models", "serve", "--model-uri", address, "--env-manager", "local"]
+    served = serve(*command, "--port", path="/ping", MLFLOW_TRACKING_URI=uri)
+    rows = [[str(q), *(None if np.isnan(x) else float(x) for x in row)] for q, row in zip(qid, features, strict=True)]
+    data = {"dataframe_split": {"columns": ["qid", "price", "match"], "data": rows}}
+    assert post(f"{served}/invocations", data) == {"predictions": ranker.predict(table).tolist()}

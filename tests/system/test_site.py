@@ -20,6 +20,7 @@ from chromium import PROGRAM, Chromium
 
 from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
+from gradrank.bench.results import Results
 from gradrank.comparison.significance import decide_row
 from gradrank.comparison.statistics import compare_all
 
@@ -177,11 +178,21 @@ def test_search_finds_a_page(site, address, browser, scheme):
     browser.run("document.querySelector('.md-search__button').click()")
     browser.wait_for(f"!!{FIND}")
     browser.run(f"{FIND}.focus()")
-    browser.send("Input.insertText", text="equivalence margin")
+    browser.type("equivalence margin")
+    assert browser.wait_for(f"{FIND}.value") == "equivalence margin"
     links = browser.wait_for(f"[...{FIND}.getRootNode().querySelectorAll('a')].map((a) => a.href).join(' ')")
     assert "notebooks/comparing_rankings.html" in links
     base = start.removesuffix("tutorial.html")
     assert {url for url in browser.requests if not url.startswith((base, "data:", "about:"))} == set()
+
+
+def test_every_committed_data_set_has_a_board_and_the_contest_has_its_own(site):
+    committed = [dataset.name for dataset in Results(ROOT / "results").datasets() if dataset.summarised]
+    pages = {name: (site / f"leaderboard/{name}.html").read_text(encoding="utf-8") for name in committed}
+    assert {name for name, page in pages.items() if f"{name}-run" in page} == set(committed)
+    contested = {name for name, page in pages.items() if f"{name}-contest" in page}
+    assert contested == {"mq2007", "ohsumed", "clueweb09", "yandex_imat2009"}
+    assert max(path.stat().st_size for path in (site / "leaderboard").glob("*.html")) < 2_000_000
 
 
 @needs_browser

@@ -11,13 +11,15 @@ import pytest
 import yaml
 from slurm_cluster import Cluster, missing
 
+from snakemake_logger_plugin_gradrank.slurm_queue import SlurmQueue
+
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
 ROOT = Path(__file__).resolve().parents[2]
 SLURM = ("--workflow-profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks=1")
 # One fold per submission, as in docs/cluster.md.
 FOLD_PER_JOB = ("--groups", "train={dataset}.{model}.{fold}", "evaluate_folds={dataset}.{model}.evaluation")
-FAULTY = "results/synthetic_net/faulty"
+FAULTY = "results/synthetic_net/methods/faulty"
 # A training job of the model `faulty` renames one file in faults/ after its Slurm job and runs the code in it.
 TAKE_A_FAULT = """
         import os, pathlib, time
@@ -145,7 +147,7 @@ def test_failed_cancelled_and_killed_jobs_are_retried_with_more_memory_and_time(
     first = [record for record in records if states[record[0]] != "COMPLETED"]
     for *_, comment in first:
         again = [record[2:4] for record in records if record[4] == comment and record not in first]
-        assert again == [("1200M", "120")]  # twice the memory and minutes of the first attempt
+        assert again == [("1200M", "60")]  # twice the memory and minutes of the first attempt
     assert len(first) == 4
 
 
@@ -171,3 +173,19 @@ def test_a_killed_run_continues_after_scancel_and_unlock(cluster, local, rerun):
     ended(rerun.start("--unlock", *command))
     ended(rerun.start(*command))
     assert rerun.results() == local.results()
+
+
+def test_a_request_that_its_partition_never_grants_is_named_before_and_after_the_submission(
+    cluster, tmp_path, monkeypatch
+):
+    for name in ("SLURM_CONF", "PATH"):
+        monkeypatch.setenv(name, cluster.env[name])
+    queue = SlurmQueue("never")
+    message = queue.excess("train", [("train", {"runtime": 182, "slurm_partition": "short"})])
+    assert "allows 180 min" in message and "--set-resources" in message
+    options = ("--job-name=never", "--partition=short", "--time=182", "--comment=rule_train", f"--chdir={tmp_path}")
+    cluster.slurm("sbatch", *options, "--wrap=true")
+    cluster.wait_for(lambda: cluster.queue("%r") == ["PartitionTimeLimit"], "the reason")
+    (message,) = queue.waiting()
+    assert "PartitionTimeLimit" in message and "rule_train" in message and "3:02:00" in message
+    cluster.clear()

@@ -43,11 +43,12 @@ def state(name: str, methods: dict[str, dict[str, QueryValues | MethodResults]],
 def make_study(root: Path, shift: float = 0.0) -> Path:
     """root/results of two methods on mq2007; `shift` is added to lambdamart's NDCG@10, and is its parameter."""
     folder = make_results(root, queries=9)
-    for path in folder.glob("*/fold*/spec.json"):
+    for path in folder.glob("methods/*/fold*/spec.json"):
         spec = json.loads(path.read_text()) | {"data_sha256": "ab" * 32, "features": 46}
         spec["params"] = {"shift": shift} if spec["model"] == "lambdamart" else {"C": [0.1, 1]}
         path.write_text(json.dumps(spec))
-    table = pl.read_parquet(folder / "lambdamart/per_query.parquet")
-    write_values(table.with_columns(pl.col("ndcg@10") + shift), folder / "lambdamart")
+    table = pl.read_parquet(folder / "methods/lambdamart/per_query.parquet")
+    write_values(table.with_columns(pl.col("ndcg@10") + shift), folder / "methods/lambdamart")
     summary(folder, ["lambdamart", "ranksvm"], "letor4")
+    (root / "params.yaml").write_text("evaluation: { convention: letor4 }\n")
     return root / "results"

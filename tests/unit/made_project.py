@@ -11,15 +11,17 @@ from gradrank.bench.config.params import RunSettings, load
 from gradrank.bench.config.studies import PATTERNS, settings_path
 from gradrank.bench.folds.evaluate import evaluate_folds
 from gradrank.bench.folds.job import train
+from gradrank.bench.parts import write_job
 from gradrank.bench.provenance.records import collect, dataset_settings, study_settings, training_code, write_record
 from gradrank.bench.provenance.study_records import study_code, write_study_record
 from gradrank.bench.report.tables.summary import summary
-from gradrank.bench.results import Results, write_job
+from gradrank.bench.results import Results
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
+from gradrank.measures.conventions import resolve
 from studies.pair_targets.experiments import run_job
 
 DATASET, STUDY = "synthetic_net", "average_precision"
@@ -78,11 +80,11 @@ def make_project(root: Path) -> RunSettings:
 def _make_method(params: RunSettings, name: str, stored: Path) -> None:
     variant, method = params.models[name], Results().dataset(DATASET).method(name)
     first, *further = params.seeds_of(name, DATASET)
-    code = training_code(variant.model, variant.params)
+    code, convention = training_code(variant.model, variant.params), resolve(params.convention(DATASET))
     for number in range(1, 6):
         for seed in (first, *further):
             out = method.fold(number, None if seed == first else seed).folder
-            train(variant.model, stored, number, variant.params, seed, out, code=code)
+            train(variant.model, stored, number, variant.params, seed, out, code=code, convention=convention)
     spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
     measured = (params.evaluation.conventions, params.evaluation.metrics)
     evaluate_folds(method.folder, stored, spec, *measured, further, code_digest("evaluate_folds"))

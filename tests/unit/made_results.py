@@ -28,7 +28,7 @@ def make_results(
     for model in models:
         frames = []
         for fold, size in enumerate(sizes, 1):
-            make_fold(folder / model / f"fold{fold}", model, dataset, fold, rng)
+            make_fold(folder / "methods" / model / f"fold{fold}", model, dataset, fold, rng)
             for convention in CONVENTIONS:
                 for split in ("vali", "test"):
                     values = {metric: rng.random(size) for metric in METRICS + RECALL}
@@ -38,7 +38,7 @@ def make_results(
                             *[pl.lit(value).alias(name) for name, value in columns.items()], pl.all()
                         )
                     )
-        write_values(pl.concat(frames), folder / model)
+        write_values(pl.concat(frames), folder / "methods" / model)
     write_meta(root / "data" / "parquet" / dataset / "collection.json", dataset, sizes)
     return folder
 

@@ -1,4 +1,4 @@
-"""A run of one data set of the user without Snakemake: only what depends on a change is trained again."""
+"""A run of one data set of the user without Snakemake: only what depends on a change is trained or evaluated again."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import yaml
 
+from gradrank.base.files import read_json, sha256
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import RunSettings, check
 from gradrank.bench.folds.evaluate import evaluate_folds
@@ -17,6 +18,7 @@ from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.results import Results
 from gradrank.data.pair_files import write_pairs
 from gradrank.data.parse import parse
+from gradrank.data.part_files import COLLECTION
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import resolve
 from gradrank.training.fold_folder import FoldFolder
@@ -75,11 +77,16 @@ def _make_method(settings: RunSettings, name: str) -> None:
             elif settings.members(name) or not _is_current(
                 fold, {"params": variant.params, "seed": seed, "code": code, "convention": convention.name}
             ):
-                inputs = (PAIRED, method.folder.parent, code, convention)
+                inputs = (PAIRED, method.dataset_folder.folder, code, convention)
                 train(variant.model, STORED, number, variant.params, seed, fold.folder, *inputs)
-    spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
-    measured = settings.conventions(DATASET), settings.evaluation.metrics
-    evaluate_folds(method.folder, STORED, spec, *measured, further, code_digest("evaluate_folds"))
+    folds = [method.fold(number, seed) for seed in (None, *further) for number in range(1, FOLDS + 1)]
+    inputs = {fold.scores_path.relative_to(method.folder).as_posix(): sha256(fold.scores_path) for fold in folds}
+    measured = {"conventions": [*settings.conventions(DATASET)], "metrics": [*settings.evaluation.metrics]}
+    expected = measured | {"inputs": inputs | {COLLECTION: sha256(STORED / COLLECTION)}}
+    stamp = read_json(method.evaluation_path) if method.evaluation_path.exists() else {}
+    if any(stamp.get(key) != value for key, value in expected.items()):
+        spec = {"model": variant.model, "dataset": DATASET, "params": variant.params, "seed": first}
+        evaluate_folds(method.folder, STORED, spec, *measured.values(), further, code_digest("evaluate_folds"))
 
 
 def _is_current(fold: FoldFolder, expected: dict[str, Any]) -> bool:

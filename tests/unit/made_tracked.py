@@ -31,7 +31,7 @@ def make_results(results: Path, models: list[str] = MODELS, dataset: str = "toy"
     """Write the results of `models`. The model of fold k ranks by feature k in ascending order."""
     for seed, model in enumerate(models):
         for fold in range(1, FOLDS + 1):
-            folder = results / dataset / model / f"fold{fold}"
+            folder = results / dataset / "methods" / model / f"fold{fold}"
             (folder / "model").mkdir(parents=True)
             SingleFeature(feature=fold - 1, sign=-1).save(folder / "model")
             params = {"criterion": "map", "grid": {"C": [0.5, 2.0]}, "device": None}
@@ -44,7 +44,7 @@ def make_results(results: Path, models: list[str] = MODELS, dataset: str = "toy"
             history = pl.DataFrame({"step": range(1, STEPS + 1)}).with_columns(vali_map=fold / pl.col("step"))
             sparse = pl.when(pl.col("step") % 50 == 0).then(pl.col("vali_map")).alias("vali_ndcg@10")
             history.with_columns(sparse).write_parquet(folder / "history.parquet")
-        per_query(seed).write_parquet(results / dataset / model / "per_query.parquet")
+        per_query(seed).write_parquet(results / dataset / "methods" / model / "per_query.parquet")
     return results
 
 

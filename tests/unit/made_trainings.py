@@ -7,7 +7,8 @@ import polars as pl
 
 from gradrank.bench.config.params import load
 from gradrank.bench.folds.job import train
-from gradrank.bench.results import Results, write_job
+from gradrank.bench.parts import write_job
+from gradrank.bench.results import Results
 from gradrank.bench.studies.study import Inputs
 from made_collection import store
 from studies.ranknet2005.experiments import run_job

@@ -6,17 +6,18 @@ from itertools import pairwise
 import numpy as np
 
 from gradrank.data.normalisation import Normaliser
-from gradrank.training.nets.attention_net import AttentionNet
 from gradrank.training.nets.net import Net
-from gradrank.training.nets.step_net import StepNet
 from gradrank.training.nets.steps import (
     Activation,
+    Affine,
     Attention,
     Clip,
     Concat,
     Cosine,
+    DocumentAttention,
     First,
     Flatten,
+    Gate,
     LayerNorm,
     Linear,
     Prepend,
@@ -25,17 +26,7 @@ from gradrank.training.nets.steps import (
     SmoothClip,
     Sum,
 )
-from gradrank.training.scoring_form import (
-    AttentionForm,
-    Combined,
-    KernelForm,
-    LinearForm,
-    NetForm,
-    QuadraticForm,
-    StepsForm,
-    Tree,
-    TreesForm,
-)
+from gradrank.training.scoring_form import Combined, KernelForm, LinearForm, NetForm, QuadraticForm, Tree, TreesForm
 
 WIDTH = 5  # features
 OFFSETS = np.array([0, 12, 13, 20, 40])
@@ -71,73 +62,58 @@ def random_trees(rng, count=7, thresholds=None):
     return TreesForm(tuple(trees), float(rng.normal()))
 
 
-def random_net(rng, outputs=1, dtype=np.float32, activation="relu", log_limit=None, norms=False, hidden=(6, 4)):
-    sizes = [WIDTH, *hidden, outputs]
-    shapes = list(pairwise(sizes))
-    norm = [rng.normal(1.0, 0.1, n).astype(dtype) for n in hidden] if norms else []
-    return Net(
-        [rng.normal(size=shape).astype(dtype) for shape in shapes],
-        [rng.normal(size=shape[1]).astype(dtype) for shape in shapes],
-        rng.normal(size=WIDTH),
-        rng.uniform(0.5, 2.0, WIDTH),
-        activation,
-        log_limit,
-        norm,
-        [array - 1.0 for array in norm],
-    )
+def drawn(rng, *shape):
+    return rng.normal(0.0, 0.5, shape).astype(np.float32)
 
 
-def random_attention(rng, outputs=1, log_limit=None, tower=False, width=8, blocks=2):
-    shapes = {"embed": (WIDTH, width), "output": (width, outputs)} | ({"context": (width, width)} if tower else {})
-    norms = ["norm"]
-    for block in (f"blocks.{i}" for i in range(blocks)):
-        shapes |= {f"{block}.{part}": (width, width) for part in ("query", "key", "value", "joined")}
-        shapes |= {f"{block}.inner": (width, 2 * width), f"{block}.outer": (2 * width, width)}
-        norms += [f"{block}.norm_before", f"{block}.norm_between"]
-    arrays = {}
-    for name, shape in shapes.items():
-        arrays[f"{name}.weights"] = rng.normal(0.0, 0.5, shape).astype(np.float32)
-        arrays[f"{name}.biases"] = rng.normal(0.0, 0.5, shape[1]).astype(np.float32)
-    for name in norms:
-        arrays[f"{name}.weights"] = rng.normal(1.0, 0.1, width).astype(np.float32)
-        arrays[f"{name}.biases"] = rng.normal(0.0, 0.1, width).astype(np.float32)
-    net = random_net(rng, width, norms=True, log_limit=log_limit) if tower else None
-    return AttentionNet(arrays, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit, 2, net)
+def random_net(rng, outputs=1, dtype=np.float32, activation="relu", log_limit=None, hidden=(6, 4)):
+    """Return a net of layers."""
+    shapes = list(pairwise([WIDTH, *hidden, outputs]))
+    weights = [rng.normal(size=shape).astype(dtype) for shape in shapes]
+    biases = [rng.normal(size=shape[1]).astype(dtype) for shape in shapes]
+    net = Net.of_layers(weights, biases, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), activation)
+    return replace(net, log_limit=log_limit)
+
+
+def random_attention(rng, outputs=1, log_limit=None, width=8):
+    """Return a net with attention to the other documents, a norm, a gate and clipped inputs."""
+
+    def affine(inputs, outputs):
+        return Affine(drawn(rng, inputs, outputs), drawn(rng, outputs))
+
+    attention = DocumentAttention(*((affine(width, width),) for _ in range(3)), heads=2)
+    blocks = [Sum((), (LayerNorm(*drawn(rng, 2, width)), attention, affine(width, width))) for _ in range(2)]
+    gate = Gate((affine(WIDTH, 4), Activation("tanh")), (affine(WIDTH, width), *blocks, affine(width, 4)))
+    inputs = SmoothClip(2.0), Scale(drawn(rng, WIDTH, 1)), Flatten()
+    steps = (*inputs, gate, Activation("relu"), affine(4, outputs))
+    return Net(steps, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit)
 
 
 def random_steps(rng, members=3, outputs=1, log_limit=None):
-    """Return a net that has each kind of step: an ensemble with weights of its own on attention over the features."""
-
-    def drawn(*shape):
-        return rng.normal(0.0, 0.5, shape).astype(np.float32)
-
+    """Return an ensemble with weights of its own on attention over the features."""
     heads = 2
-    query, key, value = ((Linear(drawn(4, 4)), Shift(drawn(1, 4))) for _ in range(3))
+    query, key, value = ((Linear(drawn(rng, 4, 4)), Shift(drawn(rng, 1, 4))) for _ in range(3))
     attention = Attention((First(), *query), key, value, heads)
-    edges = np.abs(drawn(WIDTH, 2))
+    edges = np.abs(drawn(rng, WIDTH, 2))
     steps = (
         SmoothClip(3.0),
         Concat(
-            (Scale(drawn(WIDTH, 2)), Cosine()), (Scale(drawn(WIDTH, 2)), Shift(drawn(WIDTH, 2)), Clip(-edges, edges))
+            (Scale(drawn(rng, WIDTH, 2)), Cosine()),
+            (Scale(drawn(rng, WIDTH, 2)), Shift(drawn(rng, WIDTH, 2)), Clip(-edges, edges)),
         ),
-        Linear(drawn(WIDTH, 4, 4)),
+        Linear(drawn(rng, WIDTH, 4, 4)),
         Activation("relu"),
-        Prepend(drawn(4)),
-        Sum((First(),), (LayerNorm(drawn(4), drawn(4)), attention)),
-        Sum((), (Linear(drawn(4, 6)), Activation("reglu"), Linear(drawn(3, 4)))),
+        Prepend(drawn(rng, 4)),
+        Sum((First(),), (LayerNorm(drawn(rng, 4), drawn(rng, 4)), attention)),
+        Sum((), (Linear(drawn(rng, 4, 6)), Activation("reglu"), Linear(drawn(rng, 3, 4)))),
         Flatten(),
-        Scale(drawn(members, 4)),
-        Linear(drawn(4, 5)),
-        Sum((Scale(drawn(members, 5)),), (Activation("selu"), Scale(drawn(members, 5)))),
-        Linear(drawn(members, 5, outputs)),
-        Shift(drawn(members, outputs)),
+        Scale(drawn(rng, members, 4)),
+        Linear(drawn(rng, 4, 5)),
+        Sum((Scale(drawn(rng, members, 5)),), (Activation("selu"), Scale(drawn(rng, members, 5)))),
+        Linear(drawn(rng, members, 5, outputs)),
+        Shift(drawn(rng, members, outputs)),
     )
-    return StepNet(steps, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit, members)
-
-
-def random_input_steps(rng):
-    """Return steps that map WIDTH features to as many inputs."""
-    return SmoothClip(2.0), Scale(rng.normal(size=(WIDTH, 1)).astype(np.float32)), Cosine()
+    return Net(steps, rng.normal(size=WIDTH), rng.uniform(0.5, 2.0, WIDTH), log_limit)
 
 
 def random_kernel(rng, name):
@@ -164,17 +140,12 @@ def random_forms(seed=0):
         "net": NetForm(random_net(rng)),
         "linear net": NetForm(random_net(rng, hidden=())),
         "float64 net": NetForm(random_net(rng, dtype=np.float64, activation="tanh")),
-        "net with norms": NetForm(random_net(rng, activation="tanh", norms=True)),
         "net with logarithms": NetForm(random_net(rng, log_limit=1.0)),
-        "attention": AttentionForm(random_attention(rng)),
-        "attention with a tower": AttentionForm(random_attention(rng, tower=True, log_limit=30.0)),
-        "net with input steps": NetForm(replace(random_net(rng), input_steps=random_input_steps(rng))),
-        "attention with input steps": AttentionForm(
-            replace(random_attention(rng, tower=True), input_steps=random_input_steps(rng))
-        ),
-        "steps": StepsForm(random_steps(rng, members=1, log_limit=1.0)),
-        "ensemble of steps": Combined((StepsForm(random_steps(rng)),), np.full(3, 1 / 3)),
-        "ensemble with outputs": Combined((StepsForm(random_steps(rng, outputs=2)),), np.full(6, 1 / 3), "logistic"),
+        "attention": NetForm(random_attention(rng)),
+        "attention with logarithms": NetForm(random_attention(rng, log_limit=30.0)),
+        "steps": NetForm(random_steps(rng, members=1, log_limit=1.0)),
+        "ensemble of steps": Combined((NetForm(random_steps(rng)),), np.full(3, 1 / 3)),
+        "ensemble with outputs": Combined((NetForm(random_steps(rng, outputs=2)),), np.full(6, 1 / 3), "logistic"),
         "rbf": random_kernel(rng, "rbf"),
         "polynomial": random_kernel(rng, "polynomial"),
         "sum of nets": Combined((NetForm(random_net(rng)), NetForm(random_net(rng))), np.array([0.5, -0.5])),
@@ -184,7 +155,7 @@ def random_forms(seed=0):
         "softmax of trees": Combined((random_trees(rng), random_trees(rng)), np.arange(2.0), "softmax"),
         "softmax of outputs": Combined(nets[:1], np.arange(3.0), "softmax"),
         "likeliest output": Combined(nets[1:], np.array([3.0, -1.0, 2.0]), "argmax"),
-        "attention with outputs": Combined((AttentionForm(random_attention(rng, 3)),), np.ones(3), "logistic"),
+        "attention with outputs": Combined((NetForm(random_attention(rng, 3)),), np.ones(3), "logistic"),
     }
 
 

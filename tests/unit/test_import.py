@@ -1,6 +1,5 @@
 """`import gradrank` is fast and changes nothing, whatever was imported before or is imported after it."""
 
-import itertools
 import os
 import subprocess
 import sys
@@ -36,7 +35,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-ORDERS = [order for count in range(len(NUMERIC) + 1) for order in itertools.permutations(NUMERIC, count)]
+ORDERS = [(), *((name,) for name in NUMERIC), NUMERIC, NUMERIC[::-1]]
 
 
 @pytest.mark.parametrize("first", ORDERS, ids=" ".join)

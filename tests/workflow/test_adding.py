@@ -44,7 +44,7 @@ def added_loss(scores, labels, offsets):
 
 
 def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(rerun, tmp_path):
-    source = rerun.root / "src/gradrank"
+    source = rerun.copy_package()
     shipped = (source / "models/single_feature.py").read_text()
     (source / "models/added.py").write_text(shipped.replace('"single_feature"', '"added"'))
     (source / "training/losses/added_loss.py").write_text(LOSS)
@@ -60,7 +60,7 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     (rerun.root / "studies/squares.py").write_text(STUDY)
     (rerun.root / "studies/squares.yaml").write_text("numbers: [3, 5]\n")
     rerun.params(
-        run={"models": ["added", "lambdamart", "ranknet_linear", "single_feature", "with_added_loss"]},
+        run={"models": ["added", "single_feature", "with_added_loss"]},
         models={"with_added_loss": {"model": "softmax", "loss": "added_loss", "scorer": "added_scorer", "epochs": 2}},
         evaluation={"metrics": ["ndcg@10", "map", "misses@3"], "conventions": ["letor4", "added"]},
     )
@@ -68,9 +68,9 @@ def test_one_file_or_definition_adds_each_kind_to_the_workflow_and_the_report(re
     rerun.environment["GRADRANK_MIRROR"] = str(tmp_path / "mirror")
     assert trained(rerun.plan("mine")) == {"mine/added/fold1", "mine/with_added_loss/fold1"}
 
-    target = "results/added/single_feature/evaluation.json"
+    target = "results/added/methods/single_feature/fold1/spec.json"
     rerun.snakemake("--cores", "2", "mine", "results/studies/squares/report.html", target)
-    values = pl.read_parquet(rerun.root / "results/mine/with_added_loss/per_query.parquet")
+    values = pl.read_parquet(rerun.root / "results/mine/methods/with_added_loss/per_query.parquet")
     assert set(values["convention"]) == {"letor4", "added"} and values["misses@3"].max() > 0
     summary = read_json(rerun.root / "results/mine/summary.json")
     assert summary["added"] == summary["single_feature"]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from gradrank.base.files import read_json, sha256
-from project import MINE, NET, ROOT, STUDY, Project, differing, trained
+from project import MINE, NET, ROOT, SMALL_RUN, STUDY, Project, differing, trained
 
 COMMITTED = {
     f"{folder}/{name}"
@@ -35,20 +35,23 @@ def clone(finished, tmp_path) -> Project:
 
 
 def test_a_fresh_clone_trains_everything_and_one_core_gives_the_bytes_of_two(finished, clone):
+    """The run on one core has all outputs of one data set, and one fold of the other data set per method."""
     clone.gradrank("verify")
     plan = clone.plan()
     methods = {f"{scope}/fold{fold}" for scope in ("synthetic_net/lambdamart",) for fold in range(1, 6)}
     assert methods | {"mine/ranknet_linear/fold1"} <= trained(plan) and len(trained(plan)) == 3 * (5 + 1)
     assert "data/raw/synthetic_net/fetched.json" in plan and "results/report.html" in plan
-    clone.snakemake("--cores", "1")
-    assert differing(finished.files(), clone.files()) == []
-    assert len(finished.files(NET)) > 3 * 5 * 4  # methods, folds, files per fold
-    clone.gradrank("verify")
+    folds = [f"{NET}/methods/{method}/fold{fold}" for fold, method in enumerate(SMALL_RUN["run"]["models"], start=1)]
+    clone.snakemake("--cores", "1", "mine", *(f"{fold}/spec.json" for fold in folds))
+    assert differing(finished.files(MINE, *folds), clone.files(MINE, *folds)) == []
+    stored = [f"data/{kind}/{name}" for kind in ("parquet", "pairs") for name in ("mine", "synthetic_net")]
+    assert differing(finished.files(*stored), clone.files(*stored)) == []
+    assert len(finished.files(MINE, *folds)) > 2 * 3 * 4  # methods, files per fold
 
 
 def test_every_folder_has_a_stamp_that_names_its_files(finished):
     finished.gradrank("verify")
-    for fold in finished.root.glob("results/*/*/fold?"):
+    for fold in finished.root.glob("results/*/methods/*/fold?"):
         named = read_json(fold / "spec.json")["files"]
         present = {path.relative_to(fold).as_posix(): path for path in fold.rglob("*") if path.is_file()}
         for name in ("spec.json", "timing.json", "model/.snakemake_timestamp"):
@@ -71,5 +74,5 @@ def test_pair_models_learn_from_the_users_own_pairs(finished):
     frames = [pl.read_parquet(path) for path in root.glob("data/pairs/mine/*.parquet")]
     assert set(pl.concat(frames)["target"]) == {0.9}
     grades = pl.read_parquet(root / "data/parquet/mine/part1.parquet")["label"].to_numpy()
-    scores = pl.read_parquet(root / MINE / "ranknet_linear/fold1/scores.parquet").filter(split="train")
+    scores = pl.read_parquet(root / MINE / "methods/ranknet_linear/fold1/scores.parquet").filter(split="train")
     assert np.corrcoef(grades, scores["score"])[0, 1] < -0.3  # the pairs prefer low grades

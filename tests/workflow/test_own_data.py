@@ -79,3 +79,13 @@ def test_a_duplicate_key_and_an_unknown_target_are_named(project):
     params.write_text(text)
     output = project.snakemake("--dry-run", "sintetic_net", ok=False)
     assert "'sintetic_net' (did you mean 'synthetic_net'?)" in output
+
+
+def test_a_failed_fetch_keeps_what_is_in_its_folder(project):
+    file = project.root / "data/raw/mq2007/S1.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("a part of the user's copy")
+    project.environment = {"GRADRANK_MIRROR": str(project.root / "none")}
+    assert "mq2007: not found" in project.snakemake("--cores", "1", "data/raw/mq2007/fetched.json", ok=False)
+    assert file.read_text() == "a part of the user's copy"
+    assert not (file.parent / "fetched.json").exists()

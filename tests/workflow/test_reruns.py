@@ -4,11 +4,12 @@ import ast
 import os
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from project import MINE, STUDY
+from project import MINE, NET, STUDY
 
 SCOPES = {"synthetic_net", "mine"}
 MODELS = {"lambdamart", "ranknet_linear", "single_feature"}
@@ -19,7 +20,7 @@ def reached(plan: dict[str, str]) -> dict[str, set[str]]:
     """Return the methods ("mine/lambdamart"), data sets and studies that a plan makes, by rule."""
     outputs: dict[str, set[str]] = {}
     for path, rule in plan.items():
-        parts = path.split("/")
+        parts = path.replace("/methods/", "/").split("/")
         last = 3 if rule in ("train", "evaluate_folds") else -1 if rule.startswith("study") else 2
         first = 2 if parts[0] == "data" else 1
         outputs.setdefault(rule, set()).add("/".join(parts[first : last + (first == 2)]))
@@ -68,18 +69,47 @@ CHANGES: dict[str, tuple[dict | tuple[str, str, str], dict[str, set[str]]]] = {
         ("own data/pairs.csv", ",0.1\n", ",0.2\n"),
         {"pairs": {"mine"}} | of_models("ranknet_linear", scopes={"mine"}),
     ),
-    "page's code": (("studies/ranknet2005/page.py", "sections = [", "sections = [*[], "), PAGE),
+    "page's code": (("studies/ranknet2005/page.py", "SMALL = 1e-6", "SMALL = 2e-6"), PAGE),
 }
+# Changes that make no common output share a plan.
+PLANS = (
+    ("hyper-parameter", "own pairs"),
+    ("model's code",),
+    ("metric's code",),
+    ("convention",),
+    ("convention of a data set",),
+    ("size of a data set", "page's code"),
+)
 
 
-@pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES)
-def test_a_change_reruns_what_depends_on_it(rerun, change, expected):
-    rerun.params(**change) if isinstance(change, dict) else rerun.edit(*change)
+def test_every_change_has_a_plan():
+    assert sorted(chain.from_iterable(PLANS)) == sorted(CHANGES)
+
+
+@pytest.mark.parametrize("names", PLANS, ids=", ".join)
+def test_a_change_reruns_what_depends_on_it(rerun, names):
+    expected: dict[str, set[str]] = {}
+    for name in names:
+        change, outputs = CHANGES[name]
+        if isinstance(change, dict):
+            rerun.params(**change)
+        else:
+            if change[0].startswith("src/"):
+                rerun.copy_package()
+            rerun.edit(*change)
+        expected = {rule: expected.get(rule, set()) | outputs.get(rule, set()) for rule in expected | outputs}
     rerun_outputs = reached(rerun.plan())
     assert {rule: places for rule, places in rerun_outputs.items() if rule not in LAST} == expected
     assert rerun_outputs.keys() >= {"report"}
-    verified = rerun.run("gradrank", "verify")  # changed code of a page alone is a note
-    assert verified.returncode == (expected != PAGE)
+
+
+def test_verify_notes_changed_code_of_a_page_and_fails_for_a_changed_parameter(rerun):
+    page, _ = CHANGES["page's code"]
+    rerun.edit(*page)
+    rerun.gradrank("verify")
+    parameter, _ = CHANGES["hyper-parameter"]
+    rerun.params(**parameter)
+    rerun.gradrank("verify", ok=False)
 
 
 def add_comments(path: Path) -> None:
@@ -103,7 +133,7 @@ def reformat(path: Path) -> None:
 
 
 def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
-    sources = sorted(rerun.root.glob("src/**/*.py"))
+    sources = sorted(rerun.copy_package().rglob("*.py"))
     for path in sources:
         lengthen_docstrings(path)
         add_comments(path)
@@ -114,38 +144,34 @@ def test_comments_docstrings_and_formatting_rerun_nothing(rerun):
     rerun.gradrank("verify")
 
 
-DELETED = {
-    "data/parquet/mine/collection.json": "parse",
-    "data/pairs/mine/pairs.json": "pairs",
-    f"{MINE}/lambdamart/fold1/spec.json": "train",
-    f"{MINE}/lambdamart/fold1/scores.parquet": "train",
-    f"{MINE}/lambdamart/fold1/history.parquet": "train",
-    f"{MINE}/lambdamart/fold1/model": "train",
-    f"{MINE}/lambdamart/per_query.parquet": "evaluate_folds",
-    f"{MINE}/lambdamart/evaluation.json": "evaluate_folds",
-    f"{MINE}/summary.json": "summary",
-    f"{MINE}/queries.parquet": "summary",
-    f"{MINE}/tables": "summary",
-    f"{MINE}/provenance.json": "summary",
-    f"{STUDY}/jobs/net-1.json": "study_job",
-    f"{STUDY}/page.json": "study",
-    f"{STUDY}/numbers.json": "study",
-    f"{STUDY}/provenance.json": "study",
-    "results/run.json": "collect",
-    "results/report.html": "report",
-}
+# Each plan is made after all of its files were deleted. None of them depends on another one of its plan.
+DELETED = (
+    {
+        f"{NET}/methods/lambdamart/fold1/spec.json": "train",
+        f"{NET}/methods/lambdamart/fold2/scores.parquet": "train",
+        f"{NET}/methods/lambdamart/fold3/history.parquet": "train",
+        f"{NET}/methods/lambdamart/fold4/model": "train",
+        f"{MINE}/methods/lambdamart/per_query.parquet": "evaluate_folds",
+        f"{MINE}/methods/single_feature/evaluation.json": "evaluate_folds",
+        f"{STUDY}/jobs/net-1.json": "study_job",
+    },
+    {f"{NET}/summary.json": "summary", f"{MINE}/queries.parquet": "summary", f"{STUDY}/page.json": "study"},
+    {f"{NET}/tables": "summary", f"{MINE}/provenance.json": "summary", f"{STUDY}/numbers.json": "study"},
+    {
+        "data/parquet/mine/collection.json": "parse",
+        "data/pairs/synthetic_net/pairs.json": "pairs",
+        f"{STUDY}/provenance.json": "study",
+    },
+    {"results/run.json": "collect", "results/report.html": "report"},
+)
 
 
-def test_deleted_files_are_made_again_with_equal_bytes(finished, rerun, tmp_path):
-    for place, rule in DELETED.items():
-        (rerun.root / place).rename(tmp_path / "moved")
-        assert rerun.plan().get(place) == rule, place
-        (tmp_path / "moved").rename(rerun.root / place)
-    for place in DELETED:
+@pytest.mark.parametrize("deleted", DELETED, ids=lambda deleted: ", ".join(sorted({*deleted.values()})))
+def test_deleted_files_are_planned(rerun, tmp_path, deleted):
+    for place in deleted:
         (rerun.root / place).rename(tmp_path / place.replace("/", "-"))
-    rerun.snakemake("--cores", "2")
-    assert rerun.files() == finished.files()
-    assert rerun.plan() == {}
+    plan = rerun.plan()
+    assert {place: plan.get(place) for place in deleted} == deleted
 
 
 def test_the_real_data_sets_and_their_studies_are_targets(project):
@@ -153,7 +179,7 @@ def test_the_real_data_sets_and_their_studies_are_targets(project):
     plan = project.plan("mq2007", "ranknet2005", "average_precision")
     outputs = reached(plan)
     assert outputs["fetch"] == outputs["parse"] == {"mq2007", "ohsumed"}
-    assert {f"results/mq2007/ranksvm/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
+    assert {f"results/mq2007/methods/ranksvm/fold{fold}/spec.json" for fold in range(1, 6)} <= plan.keys()
     assert outputs["summary"] == {"mq2007"}, "a study needs only its own models of its data sets"
     assert outputs["study"] == {"studies/ranknet2005", "studies/average_precision"}
     assert "ohsumed/lambdarank" in outputs["train"] and "synthetic_net" not in outputs["parse"]

@@ -24,6 +24,7 @@ from gradrank.bench.report.standings import families
 from gradrank.bench.report.tables.dataset_values import MARKS, DatasetValues, baseline_rows, headline_metric
 from gradrank.bench.report.tables.table import Row, descending, in_bold
 from gradrank.bench.results import Results
+from gradrank.cli.family_names import family_name
 from gradrank.comparison.significance import decide_row
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.training.literature import OTHERS, year
@@ -257,7 +258,9 @@ def _entry(model: str, by_metric: Mapping[str, Mapping[str, Row]], bold: Mapping
         mean, half = row.get("mean"), row.get("half_width")
         cells[metric] = mean, None if half is None or is_missing(half) else half, model in bold[metric]
     cls = models().get(model)
-    return Entry(model, families().get(model, OTHERS), year(cls) if cls else "", f"../methods/{model}", cells)
+    return Entry(
+        model, family_name(families().get(model, OTHERS)), year(cls) if cls else "", f"../methods/{model}", cells
+    )
 
 
 def _tests(pairs: Sequence[Row], ordered: Sequence[str]) -> dict[str, dict[str, Any]]:

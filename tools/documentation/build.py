@@ -1,6 +1,7 @@
 """Build the documentation site in build/site: `python tools/documentation/build.py`.
 
-1. The notebooks are executed with nbconvert, in build/notebooks.
+1. nbconvert turns the notebooks into Markdown, in build/notebooks. Those of docs/notebooks are executed. Those of
+   docs/learn have their outputs, because they may download a collection.
 2. The pages are written to build/docs. The pages of docs/, README.md, CHANGELOG.md, CONTRIBUTING.md and the pages in
    results/ become pages of the site. The references and the leaderboard are generated. A link to any other file of the
    repository leads to a page that shows this file, so that links work on GitHub and on the site.
@@ -9,16 +10,17 @@
 Nothing is downloaded.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from generated_pages import NOTEBOOKS, GeneratedPage, generated_pages
+from generated_pages import NOTEBOOKS, GeneratedPage, generated_pages, notebooks
 from page_links import ROOT, PageLinks, source_page
 
 PAGES = ROOT / "build/docs"
@@ -26,18 +28,35 @@ TABLES = ROOT / "src/gradrank/bench/report/pages/tables.js"
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE | re.DOTALL)
 
 
-def execute(notebooks: Iterable[Path]) -> None:
-    """Write the notebooks with their outputs as Markdown into NOTEBOOKS. Exit with a message if a cell fails."""
+def convert(notebooks: Iterable[Path]) -> None:
+    """Write the notebooks with their outputs as Markdown into folders of NOTEBOOKS. Exit if a cell fails.
+
+    A notebook without outputs is executed first.
+    """
     shutil.rmtree(NOTEBOOKS, ignore_errors=True)
-    NOTEBOOKS.mkdir(parents=True)
-    copies = [Path(shutil.copy2(path, NOTEBOOKS)) for path in notebooks]
-    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown", "--execute"]
+    copies = []
+    for path in notebooks:
+        copy = NOTEBOOKS / path.relative_to(ROOT / "docs")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copies.append(Path(shutil.copy2(path, copy)))
+    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}  # notebooks run in their folder
     with ThreadPoolExecutor(max_workers=2) as pool:
-        runs = [pool.submit(subprocess.run, [*command, copy], env=environment, capture_output=True) for copy in copies]
-    for copy, run in zip(copies, runs, strict=True):
-        if run.result().returncode:
-            sys.exit(f"{copy}: {run.result().stderr.decode()}\nFix: correct the cell in docs/notebooks/{copy.name}")
+        options = {"env": environment, "capture_output": True}
+        runs = {}
+        for copy in copies:
+            execute = [] if has_outputs(copy) else ["--execute"]
+            runs[pool.submit(subprocess.run, [*command, *execute, copy], **options)] = copy
+        for count, run in enumerate(as_completed(runs), start=1):
+            name = runs[run].relative_to(NOTEBOOKS)
+            if run.result().returncode:
+                sys.exit(f"{name}: {run.result().stderr.decode()}\nFix: correct the cell in docs/{name}")
+            print(f"notebook {count} of {len(copies)}: {name}", flush=True)
+
+
+def has_outputs(notebook: Path) -> bool:
+    """Return whether a code cell of a notebook has an output."""
+    return any(cell.get("outputs") for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"])
 
 
 def write_pages(out: Path, generated: Iterable[GeneratedPage]) -> None:
@@ -45,8 +64,8 @@ def write_pages(out: Path, generated: Iterable[GeneratedPage]) -> None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(ROOT / "docs", out, ignore=shutil.ignore_patterns("*.md", "*.ipynb"))
     shutil.copy2(TABLES, out / "assets/site")
-    for folder in NOTEBOOKS.glob("*_files"):
-        shutil.copytree(folder, out / "notebooks" / folder.name)
+    for folder in NOTEBOOKS.glob("*/*_files"):
+        shutil.copytree(folder, out / folder.relative_to(NOTEBOOKS))
     pages = [*map(_page, sorted((ROOT / "docs").rglob("*.md"))), *generated]
     links = PageLinks({page.origin: page.uri for page in pages if page.origin})
     linked = {path for page in pages for path in links.targets(page.uri, page.text)}
@@ -68,8 +87,10 @@ def _write(path: Path, text: str) -> None:
 
 
 def main() -> None:
-    execute(sorted((ROOT / "docs/notebooks").glob("*.ipynb")))
+    convert(notebooks())
+    print("pages: references, methods and leaderboard", flush=True)
     write_pages(PAGES, generated_pages())
+    print("site: HTML and the search index", flush=True)
     subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=True)
     print(f"The site: {ROOT / 'build/site/index.html'}")
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import yaml
@@ -65,14 +66,19 @@ def decisions_page() -> GeneratedPage:
     return GeneratedPage("decisions/README.md", text, "docs/decisions/README.md")
 
 
+def notebooks() -> list[Path]:
+    """Return the notebooks of docs/."""
+    return sorted((ROOT / "docs").rglob("*.ipynb"))
+
+
 def notebook_pages() -> Iterator[GeneratedPage]:
-    """Yield the executed notebooks. Raises FileNotFoundError if one was not executed."""
-    for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
-        executed = NOTEBOOKS / f"{path.stem}.md"
-        if not executed.is_file():
-            raise FileNotFoundError(f"{executed}: the notebook was not executed. Fix: run `make docs`")
-        uri = f"notebooks/{path.stem}.md"
-        yield GeneratedPage(uri, executed.read_text(encoding="utf-8"), f"docs/notebooks/{path.name}")
+    """Yield the notebooks as Markdown. Raises FileNotFoundError if one was not converted."""
+    for path in notebooks():
+        converted = NOTEBOOKS / path.relative_to(ROOT / "docs").with_suffix(".md")
+        if not converted.is_file():
+            raise FileNotFoundError(f"{converted}: the notebook was not converted. Fix: run `make docs`")
+        uri = path.relative_to(ROOT / "docs").with_suffix(".md").as_posix()
+        yield GeneratedPage(uri, converted.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
 
 
 def api_page() -> str:

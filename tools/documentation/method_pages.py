@@ -119,4 +119,4 @@ def _results(name: str, boards: Iterable[Board]) -> list[str]:
 def _command(name: str, board: Board) -> str:
     if board.protocol == "contest":
         return "snakemake contest --cores 2"
-    return f"snakemake results/{board.dataset}/{name}/per_query.parquet --cores 2"
+    return f"snakemake results/{board.dataset}/methods/{name}/per_query.parquet --cores 2"

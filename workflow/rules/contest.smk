@@ -4,10 +4,10 @@
 # Needs: data/parquet/<dataset>/ of the data sets that study.yaml of the contest and of other tuned studies names, and
 # data/pairs/<dataset>/ for some methods.
 # Makes: in results/studies/<contest>/, trials/ with the trials of every tuner, choices.json, values/ with the test values
-# per query, and divisions/ with those on other divisions of the queries. These files are in git, so that a contest can
-# be computed in parts (docs/contest.md). The reduced form has the same files in
-# results/studies/<contest>/reduced/. The trained models in runs/ are not outputs, because these jobs resume from the
-# models that are finished.
+# per query, and divisions/ with those on other divisions of the queries. trials.parquet, values.parquet and
+# divisions.parquet have the rows of these files. They are in git, so that a contest can be computed in parts
+# (docs/contest.md). The reduced form has the same files in results/studies/<contest>/reduced/. The trained models in
+# runs/ are not outputs, because these jobs resume from the models that are finished.
 
 
 rule tune:
@@ -19,6 +19,8 @@ rule tune:
         "results/studies/{contest}/trials/{dataset}/{method}/tuner{tuner}.parquet",
     log:
         "logs/tune/{contest}/{dataset}/{method}/tuner{tuner}.log",
+    benchmark:
+        "logs/tune/{contest}/{dataset}/{method}/tuner{tuner}.tsv"
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -52,6 +54,8 @@ rule choices:
         "results/studies/{contest}/choices.json",
     log:
         "logs/choices/{contest}.log",
+    benchmark:
+        "logs/choices/{contest}.tsv"
     localrule: True
     conda:
         "../envs/gradrank.yaml"
@@ -83,6 +87,8 @@ rule refit:
         "results/studies/{contest}/values/{dataset}/{method}/tuner{tuner}.parquet",
     log:
         "logs/refit/{contest}/{dataset}/{method}/tuner{tuner}.log",
+    benchmark:
+        "logs/refit/{contest}/{dataset}/{method}/tuner{tuner}.tsv"
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -99,7 +105,7 @@ rule refit:
         data=subpath(input.data, parent=True),
     shell:
         """
-        gradrank refit {wildcards.method} \
+        gradrank refit-choices {wildcards.method} \
             --data {params.data} \
             --tuner {wildcards.tuner} \
             --seeds {params.seeds} \
@@ -124,6 +130,8 @@ rule divisions:
         "results/studies/{contest}/divisions/{dataset}/{method}.parquet",
     log:
         "logs/divisions/{contest}/{dataset}/{method}.log",
+    benchmark:
+        "logs/divisions/{contest}/{dataset}/{method}.tsv"
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -2,7 +2,8 @@
 #
 # Needs: a mirror (GRADRANK_MIRROR) or the network, or the user's own files.
 # Makes: data/raw/<dataset>/ with the text in its official layout, and data/parquet/<dataset>/ with one file per part.
-# The outputs of the rules are the stamps fetched.json and collection.json, which have the checksum of each file.
+# The stamps fetched.json and collection.json have the checksum of each file. Later rules compare only the stamps, so a
+# folder that is written again with equal content reruns nothing.
 
 
 rule data:
@@ -15,9 +16,13 @@ rule data:
 rule fetch:
     "Fetch the text of a data set of the catalogue, and check its checksums."
     output:
-        "data/raw/{dataset}/fetched.json",
+        stamp=local("data/raw/{dataset}/fetched.json"),
+        # `update`: a failed job leaves the files of an earlier one, and a user's archive, in the folder.
+        text=local(update(directory("data/raw/{dataset}"))),
     log:
         "logs/fetch/{dataset}.log",
+    benchmark:
+        "logs/fetch/{dataset}.tsv"
     wildcard_constraints:
         dataset="|".join(FETCHED),
     localrule: True  # compute nodes often have no network
@@ -25,7 +30,7 @@ rule fetch:
         "../envs/gradrank.yaml"
     params:
         code=code_digest("fetch"),
-        out=subpath(output[0], parent=True),
+        out=subpath(output.stamp, parent=True),
     shell:
         """
         gradrank fetch {wildcards.dataset} \
@@ -37,9 +42,13 @@ rule fetch:
 rule generate:
     "Generate the text of an artificial data set."
     output:
-        "data/raw/{dataset}/fetched.json",
+        stamp=local("data/raw/{dataset}/fetched.json"),
+        # `update`: a failed job leaves the files of an earlier one, and a user's archive, in the folder.
+        text=local(update(directory("data/raw/{dataset}"))),
     log:
         "logs/generate/{dataset}.log",
+    benchmark:
+        "logs/generate/{dataset}.tsv"
     wildcard_constraints:
         dataset="|".join(GENERATED),
     localrule: True
@@ -49,7 +58,7 @@ rule generate:
         code=code_digest("generate"),
         target=lambda wc: plan.generator_options(wc.dataset),
         seed=settings.seed,
-        out=subpath(output[0], parent=True),
+        out=subpath(output.stamp, parent=True),
     shell:
         """
         gradrank generate {params.target} \
@@ -62,11 +71,15 @@ rule generate:
 rule parse:
     "Check every line of the text, and store the collection as Parquet."
     input:
-        lambda wc: plan.text_files(wc.dataset),
+        lambda wc: [local(file) for file in plan.text_files(wc.dataset)],
     output:
-        "data/parquet/{dataset}/collection.json",
+        stamp="data/parquet/{dataset}/collection.json",
+        parts=directory("data/parquet/{dataset}"),
     log:
         "logs/parse/{dataset}.log",
+    benchmark:
+        "logs/parse/{dataset}.tsv"
+    localrule: not SHARED
     conda:
         "../envs/gradrank.yaml"
     threads: 2
@@ -78,7 +91,7 @@ rule parse:
         # Snakemake does not record a parameter that is a function of the output, so another method reruns nothing.
         complete=lambda wc, output: complete_for_option(plan, wc.dataset),
         seed=settings.seed,
-        out=subpath(output[0], parent=True),
+        out=subpath(output.stamp, parent=True),
     shell:
         """
         gradrank parse {params.path:q} \

@@ -1,19 +1,24 @@
 # Evaluate the scores of a method per query. A new metric or convention reruns only this stage, never the training.
 #
 # Needs: data/parquet/<dataset>/ and scores.parquet of every fold and seed.
-# Makes: results/<dataset>/<model>/per_query.parquet and its stamp evaluation.json.
+# Makes: results/<dataset>/methods/<model>/per_query.parquet and its stamp evaluation.json.
 
 
 rule evaluate_folds:
     "Evaluate the scores of a method per query."
     input:
+        lambda wc: copied(
+            [f"data/parquet/{wc.dataset}", *plan.fold_files(wc.dataset, wc.model, ["spec.json"])]
+        ),
         data="data/parquet/{dataset}/collection.json",
         scores=lambda wc: plan.fold_files(wc.dataset, wc.model, ["scores.parquet"]),
     output:
-        values="results/{dataset}/{model}/per_query.parquet",
-        stamp="results/{dataset}/{model}/evaluation.json",
+        values="results/{dataset}/methods/{model}/per_query.parquet",
+        stamp="results/{dataset}/methods/{model}/evaluation.json",
     log:
         "logs/evaluate_folds/{dataset}/{model}.log",
+    benchmark:
+        "logs/evaluate_folds/{dataset}/{model}.tsv"
     group:
         lambda wc: plan.group(wc.dataset, wc.model)
     conda:

@@ -11,12 +11,16 @@ rule explanations:
     input:
         lambda wc: plan.explained_files(wc.dataset),
         lambda wc: plan.evaluations(wc.dataset),
+        lambda wc: copied([f"data/parquet/{wc.dataset}", f"results/{wc.dataset}/summary.json"]),
+        lambda wc: copied(plan.method_files(wc.dataset, plan.models(wc.dataset))),
         data="data/parquet/{dataset}/collection.json",
         summary="results/{dataset}/provenance.json",
     output:
         "results/{dataset}/explanations.json",
     log:
         "logs/explanations/{dataset}.log",
+    benchmark:
+        "logs/explanations/{dataset}.tsv"
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -1,25 +1,29 @@
 # Import the scores of another program as one fold of a method.
 #
 # Needs: data/parquet/<dataset>/ and the score files that params.yaml names.
-# Makes: results/<dataset>/<method>/fold<k>/ with the same files as the rule `train`.
+# Makes: results/<dataset>/methods/<method>/fold<k>/ with the same files as the rule `train`.
 
 
 rule import_scores:
     "Import the scores of another program as one fold of a method."
     input:
-        lambda wc: plan.score_files(wc.dataset, wc.model, wc.fold),
+        lambda wc: [local(file) for file in plan.score_files(wc.dataset, wc.model, wc.fold)],
+        lambda wc: copied([f"data/parquet/{wc.dataset}"]),
         data="data/parquet/{dataset}/collection.json",
     output:
-        spec="results/{dataset}/{model}/fold{fold}/spec.json",
-        scores="results/{dataset}/{model}/fold{fold}/scores.parquet",
-        history="results/{dataset}/{model}/fold{fold}/history.parquet",
-        model=directory("results/{dataset}/{model}/fold{fold}/model"),
+        spec="results/{dataset}/methods/{model}/fold{fold}/spec.json",
+        scores="results/{dataset}/methods/{model}/fold{fold}/scores.parquet",
+        history="results/{dataset}/methods/{model}/fold{fold}/history.parquet",
+        model=directory("results/{dataset}/methods/{model}/fold{fold}/model"),
     log:
         "logs/import_scores/{dataset}/{model}/fold{fold}.log",
+    benchmark:
+        "logs/import_scores/{dataset}/{model}/fold{fold}.tsv"
     wildcard_constraints:
         model=IMPORTED,
     group:
-        "{dataset}.{model}"
+        "{dataset}.{model}" if SHARED else None
+    localrule: not SHARED
     conda:
         "../envs/gradrank.yaml"
     params:

@@ -7,12 +7,17 @@
 rule pairs:
     "Form the document pairs of a data set."
     input:
-        lambda wc: plan.given_pairs(wc.dataset),
+        lambda wc: [local(file) for file in plan.given_pairs(wc.dataset)],
+        lambda wc: copied([f"data/parquet/{wc.dataset}"]),
         data="data/parquet/{dataset}/collection.json",
     output:
-        "data/pairs/{dataset}/pairs.json",
+        stamp="data/pairs/{dataset}/pairs.json",
+        parts=directory("data/pairs/{dataset}"),
     log:
         "logs/pairs/{dataset}.log",
+    benchmark:
+        "logs/pairs/{dataset}.tsv"
+    localrule: not SHARED
     conda:
         "../envs/gradrank.yaml"
     params:
@@ -20,7 +25,7 @@ rule pairs:
         content=lambda wc: plan.content_digest(plan.given_pairs(wc.dataset)),
         data=subpath(input.data, parent=True),
         options=lambda wc: plan.pairs_options(wc.dataset),
-        out=subpath(output[0], parent=True),
+        out=subpath(output.stamp, parent=True),
     shell:
         """
         gradrank pairs \

@@ -1,6 +1,7 @@
 "use strict";
 // A browser refuses workers for pages that are opened from a folder (file:). The search of the site then runs in a hidden
-// frame, which loads the script of the worker and exchanges the same messages.
+// frame, which loads the script of the worker and exchanges copies of the same messages, as a worker does. With the same
+// objects, the search would take each key for no change, and forget the letters before it.
 if (location.protocol === "file:")
   window.Worker = class extends EventTarget {
     onmessage = null;
@@ -12,7 +13,7 @@ if (location.protocol === "file:")
       this.frame.hidden = true;
       document.body.append(this.frame);
       const inner = this.frame.contentWindow;
-      inner.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      inner.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data: structuredClone(data) }));
       const script = inner.document.createElement("script");
       script.src = address;
       this.loaded = new Promise((resolve) => script.addEventListener("load", () => resolve(inner)));
@@ -20,7 +21,7 @@ if (location.protocol === "file:")
     }
 
     postMessage(data) {
-      this.loaded.then((inner) => inner.dispatchEvent(new MessageEvent("message", { data })));
+      this.loaded.then((inner) => inner.dispatchEvent(new MessageEvent("message", { data: structuredClone(data) })));
     }
 
     terminate() {

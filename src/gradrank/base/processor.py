@@ -27,14 +27,20 @@ import stat
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import GradrankError, GradrankWarning
 from gradrank.base.extensions import code_folders, own_models
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 PACKAGE = Path(__file__).parents[1]
 DECORATOR = PACKAGE / "base/compiled.py"
@@ -42,30 +48,38 @@ MARK = b"\n@compiled"  # a file with a line that starts like this has compiled f
 PACKAGES = ("numba", "llvmlite", "numpy")
 KEPT_SECONDS = 30 * 24 * 3600.0  # cache folders are deleted this long after their last use
 
-_set = False
+_in_use: Path | None = None
 
 
-def use_cache_folder() -> Path | None:
-    """Set NUMBA_CACHE_DIR for this process, and return the folder. Must be called before Numba is imported.
+def use_cache_folder() -> Path:
+    """Set NUMBA_CACHE_DIR for this process and the processes that it starts, and return the folder.
 
     The folder is in $NUMBA_CACHE_DIR if the user set this variable, otherwise in $XDG_CACHE_HOME/gradrank or
-    ~/.cache/gradrank. If the home folder is not writable, the folder is in the temporary folder. If Numba is already
-    imported, it ignores the variable. The function then returns None, and nothing is cached.
+    ~/.cache/gradrank. If the home folder is not writable, the folder is in the temporary folder.
     Raises GradrankError if the folder is a link or belongs to another user. The folder contains pickles, so anyone who
     can write to it could make this process run their code.
     """
-    global _set
-    if not _set and "numba" in sys.modules:
-        return None
-    folder = _folder()
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    _set = True
-    return folder
+    global _in_use
+    _in_use = _folder()
+    os.environ["NUMBA_CACHE_DIR"] = str(_in_use)
+    return _in_use
 
 
-def is_set() -> bool:
-    """Return True if `use_cache_folder` has set Numba's cache folder in this process."""
-    return _set
+def cache_folder() -> Path | None:
+    """Return the folder of `use_cache_folder`, without a change of the environment variable; None without a folder.
+
+    A function can be compiled without a folder, so a folder that cannot be used is a GradrankWarning.
+    """
+    global _in_use
+    if _in_use is None:
+        try:
+            _in_use = _folder()
+        except (GradrankError, OSError) as error:
+            reason = (
+                str(error) if isinstance(error, GradrankError) else f"{error}. Fix: set NUMBA_CACHE_DIR to a folder"
+            )
+            warnings.warn(f"compiled code is not cached: {reason}", GradrankWarning, stacklevel=2)
+    return _in_use
 
 
 def _folder() -> Path:
@@ -139,21 +153,37 @@ _count: ContextVar[int] = ContextVar("gradrank_threads", default=1)
 
 
 def thread_count() -> int:
-    """Return the number of threads to pass to a library with a parameter for this number, such as LightGBM."""
+    """Return the number of threads to pass to a library whose results do not depend on it, such as LightGBM."""
     return _count.get()
 
 
 @contextmanager
 def use_threads(count: int) -> Iterator[None]:
-    """Limit the numeric libraries to `count` threads within the block. Afterwards, the earlier limits apply again."""
-    from threadpoolctl import threadpool_limits
+    """Let `thread_count` return `count` within the block, and limit all other numeric libraries to one thread.
 
+    The sums of these libraries depend on the number of threads. Afterwards, the earlier limits apply again.
+    """
+    pools = _thread_pools(len(sys.modules))
+    # Setting the limits again takes longer than a linear model takes to score a query.
+    is_limited = all(pool.num_threads == 1 for pool in pools.lib_controllers)
     token = _count.set(count)
     try:
-        with threadpool_limits(count):
+        with nullcontext() if is_limited else pools.limit(limits=1):
             yield
     finally:
         _count.reset(token)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> "ThreadpoolController":
+    """Return the controller of the numeric libraries that are loaded.
+
+    modules: the number of imported modules. Packages load their libraries when they are imported, so the search, which
+    takes 2 ms, is only repeated after imports.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 X86_64_V3 = "x86-64-v3"
@@ -182,9 +212,9 @@ def pin() -> None:
 
     Call it before NumPy, Numba or torch is imported, for example in the first cell of a notebook. A model that is
     trained with the data, parameters and seed of a training job of the workflow then has the same bytes as the model of
-    that job. `pin` also sets the folder in which compiled code is cached. On systems other than Linux on x86-64, and
-    with the environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands call `pin`
-    themselves.
+    that job. `pin` also sets NUMBA_CACHE_DIR, the folder in which compiled code is cached. On systems other than Linux
+    on x86-64, and with the environment variable GRADRANK_CPU=native, it only sets this folder. The gradrank commands
+    call `pin` themselves.
 
     Raises
     ------

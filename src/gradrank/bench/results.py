@@ -2,42 +2,43 @@
 
     report.html, report/, tracked.json  the report with its tables and figures, and the ids of the MLflow runs
     per_query.parquet, methods.csv, metrics.json, run.json   values per test query and means for DVC; their checksums
-    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, jobs/<job>.json, provenance.json
+    plots/curves/, plots/queries/       one CSV file per data set and method, which DVC draws
+    studies/<study>/[reduced/]          page.json, page.md, numbers.json, tables/, the parts (parts.py), provenance.json
     <dataset>/                          summary.json, summary.md, queries.parquet, tables/, provenance.json
     <dataset>/printed.json              the means that the last report printed; belongs to no stamp
     <dataset>/explanations.json         what the best methods learned; contains its own checksum
-    <dataset>/<method>/                 per_query.parquet, evaluation.json
-    <dataset>/<method>/fold<k>/         model/, scores.parquet, history.parquet, timing.json, spec.json
+    <dataset>/methods/<method>/         per_query.parquet, evaluation.json
+    <dataset>/methods/<method>/fold<k>/ model/, scores.parquet, history.parquet, timing.json, spec.json
 
-In each line, the last file is the stamp of the folder: a file with the checksums of the other files (see stamps.py).
-The targets `snakemake <dataset>` and `snakemake <study>` also write report.html, report/ and tracked.json into the
-folder of that data set or study.
+The folder methods/ contains all trained models, scores and values per query of a data set, and no file that is in git,
+so that DVC can hold it. In each line, the last file is the stamp of the folder: a file with the checksums of the other
+files (see stamps.py). The targets `snakemake <dataset>` and `snakemake <study>` also write report.html, report/ and
+tracked.json into the folder of that data set or study.
 
 If a method is trained with several seeds, the files of the first seed are in fold<k>/, and the files of a further seed
 s are in fold<k>/seed<s>/. The classes return paths whether or not the files exist. Methods of these classes that read a
 file raise FileNotFoundError if the file does not exist, and GradrankError if its JSON is damaged.
 """
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradrank.base.errors import GradrankError
-from gradrank.base.files import read_json, write_json
-from gradrank.base.stamps import REPAIR, SCHEMA, TABLES, beginning, check_file
+from gradrank.base.files import read_json
+from gradrank.base.stamps import TABLES, check_file
+from gradrank.bench.parts import JOBS, Parts, read_job
 from gradrank.training.fold_folder import Below, Folder, FoldFolder
 
-STUDIES = "studies"  # a folder in results/; therefore no data set may have this name
+METHODS = "methods"  # a folder in the folder of each data set
+STUDIES, PLOTS = "studies", "plots"  # folders in results/; therefore no data set may have these names
 PROVENANCE, SUMMARY, PER_QUERY = "provenance.json", "summary.json", "per_query.parquet"
 
-EVALUATION, RUN, JOBS, PAGE = "evaluation.json", "run.json", "jobs", "page.json"
+EVALUATION, RUN, PAGE = "evaluation.json", "run.json", "page.json"
 EXPLANATIONS = "explanations.json"
 
 
-_JOB = re.compile(rb'\s*\{\s*"schema": \d+,\s*"sha256": "[0-9a-f]{64}",\s*"found":')
 _FOLD, _SEED = re.compile(r"fold(\d+)"), re.compile(r"seed(\d+)")
 
 
@@ -88,14 +89,18 @@ class NumberedFold(FoldFolder):
 
 
 class MethodFolder(Folder):
-    """The folder results/<dataset>/<method>/ with the results of a method on one data set."""
+    """The folder results/<dataset>/methods/<method>/ with the results of a method on one data set."""
 
     per_query_path = Below(PER_QUERY)
     evaluation_path = Below(EVALUATION)
 
     @property
     def dataset(self) -> str:
-        return self.folder.parent.name
+        return self.dataset_folder.name
+
+    @property
+    def dataset_folder(self) -> "DatasetFolder":
+        return DatasetFolder(self.folder.parent.parent)
 
     @property
     def evaluated(self) -> bool:
@@ -125,6 +130,7 @@ class MethodFolder(Folder):
 class DatasetFolder(Recorded):
     """The folder results/<dataset>/ with the methods and their summary."""
 
+    methods_path = Below(METHODS)
     summary_path = Below(SUMMARY)
     summary_page_path = Below("summary.md")
     queries_path = Below("queries.parquet")
@@ -144,11 +150,11 @@ class DatasetFolder(Recorded):
         return read_json(self.summary_path)
 
     def method(self, name: str) -> MethodFolder:
-        return MethodFolder(self.folder / name)
+        return MethodFolder(self.methods_path / name)
 
     def methods(self) -> list[MethodFolder]:
         """Return the methods that have at least one file, sorted by name."""
-        folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
+        folders = sorted(self.methods_path.iterdir()) if self.methods_path.is_dir() else []
         return [method for method in map(MethodFolder, folders) if method.begun]
 
 
@@ -160,48 +166,34 @@ class StudyFolder(Recorded):
     numbers_path = Below("numbers.json")
     tables_path = Below(TABLES)
 
+    @property
+    def job_parts(self) -> Parts:
+        """The results of the study's own jobs."""
+        return Parts(self.folder, JOBS)
+
     def job_path(self, name: str) -> Path:
-        return self.folder / JOBS / f"{name}.json"
+        return self.job_parts.path(name)
 
     def jobs(self) -> list[Any]:
         """Return the results of the study's own jobs, sorted by job name.
 
         Raises GradrankError if a file does not match its checksum.
         """
-        return [read_job(path) for path in sorted(self.job_path("*").parent.glob("*.json"))]
+        return [self.job(name) for name in self.job_names()]
+
+    def job_names(self) -> list[str]:
+        """Return the sorted names of the study's own jobs that have results."""
+        return [str(name) for (name,) in self.job_parts.existing()]
+
+    def job(self, name: str) -> Any:
+        """Return the result of one of the study's own jobs."""
+        parts = self.job_parts
+        return read_job(parts.path(name)) if parts.are_unpacked else json.loads(parts.read(name)["found"][0])
 
     @property
     def reduced(self) -> "StudyFolder":
         """The folder of the reduced form of the study. Plain `snakemake` builds the reduced form."""
         return StudyFolder(self.folder / "reduced")
-
-
-def write_job(path: Path, result: Any) -> None:
-    """Write the result of a study's job as JSON. The file contains its own checksum, so it needs no separate stamp."""
-    write_json(path, {"schema": SCHEMA, "sha256": _sha256_of(result), "found": result})
-
-
-def read_job(path: Path) -> Any:
-    """Return the result that `write_job` wrote. Raises GradrankError if the file was damaged or edited."""
-    content = read_json(path)
-    if not isinstance(content, dict) or "found" not in content or content.get("sha256") != _sha256_of(content["found"]):
-        advice = (
-            REPAIR if is_job(path) else f"if {path.name} is yours, move it; else delete it, and run Snakemake again"
-        )
-        raise GradrankError(f"{path}: damaged or edited. Fix: {advice}")
-    return content["found"]
-
-
-def is_job(path: Path) -> bool:
-    """Return True if a file begins as `write_job` begins it. The rest may be damaged."""
-    return _JOB.match(beginning(path)) is not None
-
-
-def _sha256_of(value: Any) -> str:
-    try:
-        return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-    except RecursionError:  # json reads deeper structures than it writes
-        return ""
 
 
 @dataclass(frozen=True)
@@ -216,6 +208,8 @@ class Results(Folder):
     metrics_path = Below("metrics.json")
     means_path = Below("methods.csv")
     run_path = Below(RUN)
+    curves_path = Below(f"{PLOTS}/curves")
+    query_values_path = Below(f"{PLOTS}/queries")
 
     @property
     def project(self) -> Path:  # the folder with params.yaml and the code

@@ -7,8 +7,10 @@ import typer
 
 from gradrank.cli.options import (
     INSPECT,
+    Categorical,
     Docid,
     Features,
+    FeaturesFrom,
     FoldColumn,
     Folds,
     GradeEdges,
@@ -18,6 +20,7 @@ from gradrank.cli.options import (
     Keep,
     Label,
     Query,
+    Repeated,
     Validation,
     Weight,
     declared_columns,
@@ -45,6 +48,9 @@ def inspect(
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
     weight: Weight = None,
+    features_from: FeaturesFrom = 1,
+    repeated: Repeated = "error",
+    categorical: Categorical = None,
     folds: Folds = None,
     fold: FoldColumn = None,
     validation: Validation = None,
@@ -58,7 +64,9 @@ def inspect(
     from gradrank.data.sources.fetch import entry_of
     from gradrank.data.tables.roles import Columns
 
-    columns = declared_columns(query, label, docid, ignore, keep, header, group_rows, grade_edges, weight)
+    columns = declared_columns(
+        query, label, docid, ignore, keep, header, group_rows, grade_edges, weight, features_from, repeated, categorical
+    )
     entry = entry_of(path)
     if entry is not None and columns == Columns():
         columns, features = entry.columns(), features or entry.declared_features
@@ -69,11 +77,19 @@ def inspect(
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank models lambdamart"))
 def models(
     name: Annotated[str | None, typer.Argument(help="Show only this model, with its parameters.")] = None,
+    accepts: Annotated[
+        str | None,
+        typer.Option(help="Show only models that accept data with these properties, such as missing,weights."),
+    ] = None,
+    long: Annotated[bool, typer.Option("--long", help="Also show what each model accepts and needs.")] = False,
 ) -> None:
-    """List the models: description, parameters, defaults and sources."""
-    from gradrank.cli.listings import list_models
+    """List the models, one line each. With a name: description, parameters, defaults and sources."""
+    from gradrank.cli.listings import list_models, show_model
 
-    list_models(name)
+    if name is None:
+        list_models(long, accepts.split(",") if accepts else [])
+    else:
+        show_model(name)
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank datasets"))

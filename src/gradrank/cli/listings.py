@@ -1,13 +1,16 @@
 """Listings for the terminal: models and data sets."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gradrank.base.errors import GradrankError
+from gradrank.cli.family_names import family_name
 from gradrank.data.datasets import datasets
+from gradrank.training.accepted_data import PROPERTIES, models_that_accept
 from gradrank.training.literature.model_tables import model_table
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
@@ -19,33 +22,51 @@ SELECTION = (
 )
 
 
-def list_models(name: str | None) -> None:
-    """Print one line per model, sorted by family and year.
+def list_models(long: bool, properties: Sequence[str] = ()) -> None:
+    """Print the models, sorted by family and year.
 
-    With a name, print the parameters of that model with their defaults, ranges and sources.
+    long: whether to print the whole summary of each model and what it accepts and needs. Otherwise, each model has one
+    line, which ends with the terminal. properties: properties of data, from
+    `gradrank.training.accepted_data.PROPERTIES`; only models that accept all of them are listed. Raises GradrankError
+    for an unknown property, and if no model accepts all of them.
     """
-    console = Console()
-    if name is not None:
-        _show_parameters(console, get_model(name))
-        return
-    table = Table("model", "year", "what it is", "accepts", "needs", box=None, pad_edge=False)
+    console, capable = Console(), models_that_accept(properties)
+    if not capable:
+        raise GradrankError(f"--accepts {','.join(properties)}: no model accepts all of them. Fix: name fewer")
     frame = model_table()
+    frame = frame.filter(frame["name"].is_in(capable))
+    table = Table("model", "year", "what it is", *["accepts", "needs"] * long, box=None, pad_edge=False)
+    if not long:
+        summary = table.columns[2]
+        summary.no_wrap, summary.overflow = True, "ellipsis"
+        summary.max_width = console.width - max(frame["name"].str.len_chars()) - len("year") - 4
     for (family,), members in frame.group_by("family", maintain_order=True):
-        table.add_row(f"[bold]{family}[/bold]", end_section=False)
+        table.add_row("", "", f"[bold]{family_name(family)}[/bold]")
         for row in members.iter_rows(named=True):
-            cells = row["name"], str(row["year"] or ""), row["summary"], _accepts(row), _needs(row)
+            cells = [row["name"], str(row["year"] or ""), row["summary"]]
+            cells += [_accepts(row), _needs(row)] * long
             table.add_row(*map(escape, cells))  # rich would read [extra] as markup
     console.print(table)
-    console.print("\naccepts: NaN is a missing value; weights are those of documents, query weights those of queries.")
-    console.print("`gradrank models NAME` lists a model's parameters, their defaults and sources.")
-    console.print(SELECTION, highlight=False)
+    console.print()
+    if long:
+        console.print("accepts:")
+        for property_, meaning in PROPERTIES.items():
+            console.print(f"  {property_}: {meaning}", highlight=False)
+        console.print(SELECTION, highlight=False)
+    else:
+        console.print("`gradrank models --long` also shows what each model accepts and needs.")
+    console.print("`gradrank models NAME` lists the parameters of a model with their sources.")
+
+
+def show_model(name: str) -> None:
+    """Print a model and its parameters with their defaults, ranges and sources."""
+    _show_parameters(Console(), get_model(name))
 
 
 def _accepts(row: Mapping[str, Any]) -> str:
     """Return the optional properties of data that a model accepts, as text."""
-    weights = {"documents": "weights", "queries": "query weights"}
-    accepted = ["NaN" if row["takes_missing"] else "", weights.get(row["uses_weights"], "")]
-    return ", ".join(filter(None, accepted))
+    weights = "weights of queries" if row["uses_weights"] == "queries" else "weights"
+    return ", ".join(weights if name == "weights" else str(name) for name in row["accepts"])
 
 
 def _needs(row: Mapping[str, Any]) -> str:

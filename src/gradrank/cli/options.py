@@ -4,6 +4,7 @@ The outputs of a command are checked before it runs. A parameter is an output if
 other paths are inputs, also those in parameters that are text, such as `@settings.json` or 'runs/fold{fold}.txt'.
 """
 
+import csv
 import glob
 import os
 import re
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import check_file_output, check_folder_output
 from gradrank.base.stamps import STAMPS, listed_files
-from gradrank.measures.conventions import CONVENTIONS, resolve
+from gradrank.measures.conventions import CONVENTIONS, DEFAULT, resolve
 
 if TYPE_CHECKING:
     from gradrank.data.layout import FoldOptions
@@ -28,33 +29,52 @@ USE, INSPECT, STAGES, CONTEST = "Use", "Inspect", "Stages of the workflow", "Sta
 Data = Annotated[Path, typer.Option(help="Stored collection, such as data/parquet/mq2007.")]
 
 
-def _check_convention(name: str) -> str:
-    return resolve(name).name
+def _check_convention(name: str | None) -> str | None:
+    return None if name is None else resolve(name).name
 
 
 # The name is checked before any file is read, so that no other error hides a wrong name.
 Convention = Annotated[
     str, typer.Option(callback=_check_convention, help=f"Metric convention: {', '.join(CONVENTIONS)}.")
 ]
-ScoresForm = Literal["letor", "trec"]
-PairedTest = Literal["t", "wilcoxon", "bootstrap", "randomisation"]
+ModelConvention = Annotated[
+    str | None,
+    typer.Option(
+        callback=_check_convention,
+        help=f"Metric convention. By default, the one with which the model was selected, or `{DEFAULT}`.",
+    ),
+]
+ScoresForm = Literal["letor", "csv", "parquet", "jsonl", "trec"]
+PairedTest = Literal["t", "wilcoxon", "bootstrap", "randomisation", "tukey"]
 # Names of columns in a table (Parquet, CSV or TSV). Text formats have fixed columns, so these options do not apply.
 # Without a header, the name of a column is its number.
 Query = Annotated[str | None, typer.Option(help="Column of query ids, if the input is a table.")]
 Label = Annotated[str | None, typer.Option(help="Column of relevance grades, if the input is a table.")]
 Docid = Annotated[str | None, typer.Option(help="Column of document ids, if the input is a table.")]
 Weight = Annotated[str | None, typer.Option(help="Column of weights, if the input is a table. Training uses them.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="Column of a table to leave out. Repeat it for several.")]
+Ignore = Annotated[list[str] | None, typer.Option(help="Columns of a table to leave out, separated by commas.")]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Column of a table to use as a feature although its name suggests another meaning."),
+    typer.Option(
+        help="Columns of a table to use as features although their names suggest another meaning, separated by commas."
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of a table with names of categories, separated by commas. Text needs no declaration, unless it "
+        "has many different values."
+    ),
+]
+FeaturesFrom = Annotated[int, typer.Option(min=0, max=1, help="Number of the first feature in text: 0 or 1.")]
+Repeated = Annotated[
+    Literal["error", "last"],
+    typer.Option(help="Rows of text with repeated or unsorted features: an error, or the last value of each counts."),
 ]
 Header = Annotated[
     bool, typer.Option(help="If the input is CSV or TSV: whether the first row has the names of the columns.")
 ]
-GroupRows = Annotated[
-    bool, typer.Option("--group-rows", help="If the input is a table: group rows of one query that are apart.")
-]
+GroupRows = Annotated[bool, typer.Option("--group-rows", help="Group rows of one query that are apart.")]
 GradeEdges = Annotated[
     list[float] | None,
     typer.Option(help="An edge of grades: the grade is the number of edges <= label. Repeat it for several."),
@@ -82,6 +102,9 @@ def declared_columns(
     group_rows: bool,
     grade_edges: list[float] | None,
     weight: str | None,
+    features_from: int = 1,
+    repeated: Literal["error", "last"] = "error",
+    categorical: list[str] | None = None,
 ) -> "Columns":
     """Return the columns that the options of a command declare."""
     from gradrank.data.tables.roles import Columns
@@ -90,13 +113,24 @@ def declared_columns(
         query=query,
         label=label,
         docid=docid,
-        ignore=tuple(ignore or ()),
-        keep=tuple(keep or ()),
+        ignore=_names(ignore),
+        keep=_names(keep),
         header=header,
         group_rows=group_rows,
         grade_edges=tuple(grade_edges or ()),
         weight=weight,
+        features_from=features_from,
+        repeated=repeated,
+        categorical=_names(categorical),
     )
+
+
+def _names(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names in the values of an option: each value is one name, or several separated by commas.
+
+    A name that contains a comma is enclosed in quotes (").
+    """
+    return tuple(name for value in values or () for name in next(csv.reader([value]), ()) if name)
 
 
 def fold_options(folds: int | None, fold: str | None, validation: float | None, header: bool = True) -> "FoldOptions":

@@ -1,33 +1,38 @@
 """Commands that use data and models: evaluate, compare, predict, importance, explain and export-model."""
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import atomic
+from gradrank.base.files import atomic, check_file_output
 from gradrank.cli.options import (
     USE,
     Convention,
     Docid,
     Ignore,
     Label,
+    ModelConvention,
     PairedTest,
     Query,
     ScoresForm,
     example,
     use_one_thread,
 )
+from gradrank.export.engines import engine_names
 from gradrank.export.lookup import format_names
+from gradrank.measures.conventions import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 commands = typer.Typer()
-TrainedModel = Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/lambdamart/fold1.")]
+TrainedModel = Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/methods/lambdamart/fold1.")]
 
 
 @commands.command(
@@ -39,14 +44,17 @@ def evaluate(
     data: Annotated[
         Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
     ],
-    convention: Convention = "letor4",
+    convention: ModelConvention = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Trained fold that computed the scores, if they are not in its folder.")
+    ] = None,
     metrics: Annotated[
         str | None, typer.Option(help="Metrics, such as 'ndcg@10,map,err@5'. By default, LETOR's own tables.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the values per query.")] = None,
     against: Annotated[
         Path | None,
-        typer.Option(help="A second score file: print how well both rankings agree (Kendall's tau, Spearman's rho)."),
+        typer.Option(help="A second score file: also print what `gradrank agreement` prints for both rankings."),
     ] = None,
     query: Query = None,
     label: Label = None,
@@ -54,18 +62,21 @@ def evaluate(
 ) -> None:
     """Evaluate a score file: the mean of each metric over queries, under a named convention.
 
-    Documents that a TREC run leaves out are counted on standard error.
+    A trained model has a convention, with which it was selected. Documents that a TREC run leaves out are counted on
+    standard error.
     """
-    from gradrank.comparison.rankings.evaluation import LETOR_METRICS, letor_tables
+    from gradrank.comparison.rankings.evaluation import LETOR_METRICS, default_convention, letor_tables
     from gradrank.comparison.rankings.evaluation import evaluate as run
     from gradrank.data.file_forms import readable_path
     from gradrank.data.tables.roles import Columns
+    from gradrank.measures.conventions import resolve
     from gradrank.measures.judgements import read_judgements
 
     columns = Columns(query, label, docid)
+    convention = convention or default_convention(scores, model)
     scores, data = readable_path(scores), readable_path(data)  # a pipe can be read only once
-    judgements = read_judgements(data, columns=columns)
-    names = LETOR_METRICS if metrics is None else metrics.split(",")
+    judgements = read_judgements(data, columns=columns, any_grade=resolve(convention).takes_any_grade)
+    names = LETOR_METRICS if metrics is None else _metric_list(metrics)
     result = run(judgements, scores, metrics=names, convention=convention)
     values = result.per_query
     if metrics is None:
@@ -75,14 +86,49 @@ def evaluate(
     if result.note:
         typer.echo(result.note, err=True)
     if against is not None:
-        from gradrank.comparison.agreement import agreement as run_agreement
+        from gradrank.comparison.rankings.agreement import agreement as run_agreement
 
-        agreement = run_agreement(scores, against, data, columns=columns).drop("qid")
-        _echo_means(agreement, f"against {against}")
-        values = values.hstack(agreement)
+        found = run_agreement(scores, readable_path(against), judgements)
+        _echo_means(found.per_query.drop("qid"), f"against {against}")
+        typer.echo(found.note, err=True)
+        values = values.hstack(found.per_query.drop("qid"))
     if out:
         with atomic(out) as partial:
             values.write_parquet(partial)
+
+
+@commands.command(rich_help_panel=USE, epilog=example("gradrank agreement a.run b.run --persistence 0.9"))
+def agreement(
+    a: Annotated[
+        Path, typer.Argument(help="A score file. The measure tau_AP gives weight to the top of this ranking.")
+    ],
+    b: Annotated[Path, typer.Argument(help="Another score file, which is the reference of tau_AP.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Data or TREC's qrels: compare only their queries. Required if the score files have no ids."),
+    ] = None,
+    persistence: Annotated[float, typer.Option(help="The parameter p of rank-biased overlap, between 0 and 1.")] = 0.9,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the values per query.")] = None,
+    query: Query = None,
+    label: Label = None,
+    docid: Docid = None,
+) -> None:
+    """Print how well two rankings agree: Kendall's tau, Spearman's rho, tau_AP and rank-biased overlap.
+
+    Judgements are not needed. Rank-biased overlap is extrapolated beyond the ends of the rankings.
+    """
+    from gradrank.comparison.rankings.agreement import agreement as run
+    from gradrank.data.file_forms import readable_path
+    from gradrank.data.tables.roles import Columns
+    from gradrank.measures.judgements import read_judgements
+
+    columns = Columns(query, label, docid)
+    judgements = None if data is None else read_judgements(data, columns=columns, any_grade=True)
+    result = run(readable_path(a), readable_path(b), judgements, persistence=persistence)
+    typer.echo(str(result))
+    if out:
+        with atomic(out) as partial:
+            result.per_query.write_parquet(partial)
 
 
 def _echo_means(values: "pl.DataFrame", description: str) -> None:
@@ -97,12 +143,20 @@ def _echo_means(values: "pl.DataFrame", description: str) -> None:
     epilog=example("gradrank compare a.run b.run --data qrels.txt --metric ndcg@10 --convention trec"),
 )
 def compare(
-    scores: Annotated[list[Path], typer.Argument(help="Score files. A file's name without its suffix is its name.")],
+    scores: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Score files, as PATH or NAME=PATH. The default name is that of the file without its suffix. Files "
+            "with the same NAME are runs of one system, for example of several seeds."
+        ),
+    ],
     data: Annotated[
         Path, typer.Option(help="Data in any form that `parse` reads, a stored collection, or TREC's qrels.")
     ],
-    metric: Annotated[str, typer.Option(help="Metric, such as ndcg@10 or map.")] = "ndcg@10",
-    convention: Convention = "letor4",
+    metric: Annotated[
+        str, typer.Option(help="Metric, such as ndcg@10. With several, such as ndcg@10,map, also a table of means.")
+    ] = "ndcg@10",
+    convention: Convention = DEFAULT,
     baseline: Annotated[
         str | None, typer.Option(help="Name of the ranking to compare the others with. By default, all pairs.")
     ] = None,
@@ -111,8 +165,22 @@ def compare(
         float | None, typer.Option(help="Largest difference that does not matter: adds a test of equivalence.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap and randomisation tests.")] = 0,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Values per query of finished methods: queries.parquet, its address, or the name of a data set such "
+            "as mq2007. The default baseline is then the first score file."
+        ),
+    ] = None,
+    segment: Annotated[
+        str | None,
+        typer.Option(help="Column of the data that divides the queries: also print the differences per segment."),
+    ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print the table in LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table in Markdown.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="HTML file for the tables and a plot of the intervals.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet file for the table.")] = None,
     query: Query = None,
     label: Label = None,
@@ -120,40 +188,85 @@ def compare(
 ) -> None:
     """Test whether rankings differ: paired tests over queries, with Holm's correction.
 
-    Each line of the table compares two score files.
+    Each line of the table compares two rankings.
     """
     from gradrank.comparison.rankings.comparison import compare as run
+    from gradrank.comparison.rankings.inputs import segmented
+    from gradrank.comparison.rankings.stored_values import load_results
     from gradrank.data.tables.roles import Columns
+    from gradrank.measures.conventions import resolve
     from gradrank.measures.judgements import read_judgements
 
-    names = [os.fsencode(path.stem).decode(errors="replace") for path in scores]
-    for name in names:
-        if names.count(name) > 1:
-            raise GradrankError(f"two score files are called {name!r}. Fix: rename one of them")
+    rankings = _named_rankings(scores)
+    for output in filter(None, (html, out)):
+        check_file_output(output, [path for paths in rankings.values() for path in paths])
     if latex and markdown:
         raise GradrankError("--latex and --markdown exclude each other. Fix: leave one of them out")
-    judgements = read_judgements(data, columns=Columns(query, label, docid))
-    rankings = dict(zip(names, scores, strict=True))
-    options = {"metric": metric, "convention": convention, "baseline": baseline, "margin": margin, "seed": seed}
-    result = run(rankings, judgements, test=test, **options)
+    any_grade = resolve(convention).takes_any_grade
+    columns, by = Columns(query, label, docid), None
+    if segment is None:
+        judgements = read_judgements(data, columns=columns, any_grade=any_grade)
+    else:
+        judgements, by = segmented(data, segment, columns, any_grade)
+    metrics = _metric_list(metric)
+    stored = load_results(against) if against else None
+    if stored is not None and baseline is None:
+        baseline = next(iter(rankings))
+    options = {
+        "metric": metrics if len(metrics) > 1 else metric,
+        "convention": convention,
+        "baseline": baseline,
+        "margin": margin,
+        "seed": seed,
+        "against": stored,
+    }
+    given = {name: paths if len(paths) > 1 else paths[0] for name, paths in rankings.items()}
+    result = replace(run(given, judgements, test=test, **options), by=by)
     typer.echo(result.to_latex() if latex else result.to_markdown() if markdown else str(result))
+    if html:
+        with atomic(html) as partial:
+            partial.write_text(f"<!DOCTYPE html>\n<meta charset=utf-8>\n{result.to_html()}\n", encoding="utf-8")
     if out:
         with atomic(out) as partial:
             result.table.write_parquet(partial)
 
 
+def _metric_list(text: str) -> list[str]:
+    """Return the names in a text with commas, except those in brackets."""
+    return re.split(r",(?![^()]*\))", text)
+
+
+def _named_rankings(scores: list[Path]) -> dict[str, list[Path]]:
+    """Return the files of each ranking by its name. Raises GradrankError if two files without a name share theirs."""
+    rankings: dict[str, list[Path]] = {}
+    for path in scores:
+        name, sign, rest = os.fsencode(path).decode(errors="replace").partition("=")
+        if path.exists() or not sign or "/" in name:
+            name, file = os.fsencode(path.stem).decode(errors="replace"), path
+            if name in rankings:
+                raise GradrankError(f"two score files are called {name!r}. Fix: rename one of them, or give NAME=PATH")
+        else:
+            file = Path(rest)
+        rankings.setdefault(name, []).append(file)
+    return rankings
+
+
 @commands.command(
     rich_help_panel=USE,
-    epilog=example("gradrank predict --model results/mq2007/lambdamart/fold1 --input new.csv --out scores.txt"),
+    epilog=example("gradrank predict --model results/mq2007/methods/lambdamart/fold1 --input new.csv --out scores.txt"),
 )
 def predict(
-    model: Annotated[Path, typer.Option(help="A trained fold, such as results/mq2007/lambdamart/fold1.")],
-    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, CSV or TSV.")],
+    model: Annotated[Path, typer.Option(help="A trained fold, such as results/mq2007/methods/lambdamart/fold1.")],
+    input: Annotated[Path, typer.Option(help="LETOR or SVMlight text, Parquet, Feather, JSON lines, CSV or TSV.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File to write. By default, standard output.")
     ] = None,
     form: Annotated[
-        ScoresForm, typer.Option(help="letor: one score per line, in the order of the rows. trec: a TREC run.")
+        ScoresForm,
+        typer.Option(
+            help="letor: one score per line, in the order of the rows. csv, parquet, jsonl: the ids of query and "
+            "document in their own columns, score and rank. trec: a TREC run."
+        ),
     ] = "letor",
     query: Query = None,
     docid: Docid = None,
@@ -172,7 +285,8 @@ def predict(
 
 
 @commands.command(
-    rich_help_panel=USE, epilog=example("gradrank importance results/mq2007/lambdamart/fold1 data/parquet/mq2007")
+    rich_help_panel=USE,
+    epilog=example("gradrank importance results/mq2007/methods/lambdamart/fold1 data/parquet/mq2007"),
 )
 def importance(
     fold: TrainedModel,
@@ -183,9 +297,7 @@ def importance(
         ),
     ],
     metric: Annotated[str, typer.Option(help="Metric, such as ndcg@10 or map.")] = "ndcg@10",
-    convention: Annotated[
-        str | None, typer.Option(help="Metric convention. By default, the one with which the model was selected.")
-    ] = None,
+    convention: ModelConvention = None,
     group: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=F1,F2", help="Features to permute together. Repeat it. By default, each feature."),
@@ -234,7 +346,7 @@ def _groups(given: list[str]) -> dict[str, list[str]]:
 @commands.command(
     rich_help_panel=USE,
     epilog=example(
-        "gradrank explain results/mq2007/lambdamart/fold1 data/parquet/mq2007 --query 8002 "
+        "gradrank explain results/mq2007/methods/lambdamart/fold1 data/parquet/mq2007 --query 8002 "
         "--pair GX025-98-7841366 GX020-88-4484206"
     ),
 )
@@ -276,12 +388,20 @@ def explain(
 @commands.command(
     "export-model",
     rich_help_panel=USE,
-    epilog=example("gradrank export-model results/mq2007/lambdamart/fold1 --to onnx --out model.onnx --check new.csv"),
+    epilog=example(
+        "gradrank export-model results/mq2007/methods/lambdamart/fold1 --to onnx --out model.onnx --check new.csv"
+    ),
 )
 def export_model(
-    fold: Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/lambdamart/fold1.")],
-    to: Annotated[str, typer.Option(help=f"Format: {', '.join(format_names())}.")],
+    fold: Annotated[Path, typer.Argument(help="A trained fold, such as results/mq2007/methods/lambdamart/fold1.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="File to write. An existing file is replaced.")],
+    to: Annotated[
+        str | None, typer.Option(help=f"Format: {', '.join(format_names())}. Not needed with --engine.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help=f"Search engine, with or without a version (solr@9.2): {', '.join(engine_names())}."),
+    ] = None,
     names: Annotated[
         Path | None,
         typer.Option(
@@ -298,21 +418,22 @@ def export_model(
 ) -> None:
     """Export a trained model to the format of another program.
 
-    With --check, the file is read by an independent program, and the exit code is 1 if scores or their order differ.
+    With --engine, a model whose scores would be different in this search engine is rewritten or refused. With --check,
+    an independent program reads the file. If scores or their order differ, the exit code is 1, and no file is written.
     """
     use_one_thread()
     from gradrank.data.reader import batches, read_new
     from gradrank.data.tables.roles import Columns
-    from gradrank.export.export import check as run_check
-    from gradrank.export.export import export, feature_names, read_names
+    from gradrank.export.export import checked_export, read_names
     from gradrank.training.trained_fold import TrainedFold
 
     trained = TrainedFold.load(fold)
-    used = feature_names(trained, None if names is None else read_names(names))
+    used = None if names is None else read_names(names)
     columns = Columns(query, docid=docid, ignore=tuple(ignore or ()))
     reading = None if check is None else read_new(check, trained.schema, columns if columns.named() else None)
-    files = export(trained, to, out, used)
+    rows = None if reading is None else list(batches(reading))
+    files, agreement = checked_export(trained, to, out, used, engine, rows)
     for path in files:
         typer.echo(path)
-    if reading is not None:
-        typer.echo(run_check(trained, to, files[0], batches(reading), used))
+    if agreement is not None:
+        typer.echo(agreement)

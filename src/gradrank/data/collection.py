@@ -1,7 +1,7 @@
 """Collection: the in-memory form of ranking data, and lookup of its features by name or by number."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,6 +13,7 @@ from gradrank.base.errors import GradrankError, unknown
 
 if TYPE_CHECKING:
     from gradrank.data.pairs import Pairs, PairSource
+    from gradrank.data.preparation import Preparation
 
 
 # The metadata of a field of Collection say what the first axis of its array counts. The value of a field may be None.
@@ -47,6 +48,11 @@ class Collection:
         The primary convention of the data set. Models are selected under this convention, in expectation over ties.
     names
         The d names of the features, or None if features only have numbers.
+    label_values
+        (m,) float64 labels, sorted, for which the grades 0 to m - 1 stand; None if the grades are the labels.
+    categorical
+        The columns of features with categories, whose values are codes: whole numbers from 0. Only the parts of methods
+        with `takes_categories` have such features.
     """
 
     features: np.ndarray = field(metadata=PER_ROW)
@@ -57,6 +63,23 @@ class Collection:
     weights: np.ndarray | None = field(default=None, metadata=PER_ROW)
     convention: Convention = field(default=LETOR4, metadata=WHOLE)
     names: tuple[str, ...] | None = field(default=None, metadata=WHOLE)
+    label_values: np.ndarray | None = field(default=None, metadata=WHOLE)
+    categorical: tuple[int, ...] = field(default=(), metadata=WHOLE)
+
+    def prepared(self, preparation: "Preparation", levels: Mapping[str, Sequence[str]], is_training: bool) -> Self:
+        """Return the collection with prepared features.
+
+        levels: a dict from the name of a feature with categories to its levels. is_training: True for the rows from
+        which `preparation` was learned.
+        """
+        if not preparation.changes:
+            return self
+        if is_training:
+            features = preparation.of_training_part(self.features, self.labels, self.offsets)
+        else:
+            features = preparation(self.features, self.offsets)
+        names = None if self.names is None else tuple(preparation.names(self.names, levels))
+        return replace(self, features=features, names=names, categorical=preparation.categorical)
 
     @property
     def rows(self) -> int:
@@ -79,6 +102,17 @@ class Collection:
         from gradrank.data.pairs import crucial_pairs
 
         return crucial_pairs(self.labels, self.offsets)
+
+    @property
+    def gains(self) -> np.ndarray | None:
+        """The float64 gain of each grade, for training and selection. None if training uses 2^grade - 1."""
+        gain = self.convention.gain
+        return np.array(gain) if isinstance(gain, tuple) else None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The (n,) labels as numbers: the grades, or the float64 labels for which the grades stand."""
+        return self.labels if self.label_values is None else self.label_values[self.labels]
 
     @property
     def query_weights(self) -> np.ndarray | None:

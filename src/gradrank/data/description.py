@@ -114,7 +114,9 @@ def describe_roles(
     width = sum(name[:1] == "f" for name in ranges.names)
     for number in range(1, min(width, MOST_DESCRIBED) + 1):
         column = names[number - 1] if names else str(number)
-        described.append(_row("feature", column, _kind(table, column, "number"), ranges.row(f"f{number}"), rows))
+        span = ranges.row(f"f{number}")
+        span = (None, None, span[2]) if table is not None and column in table.levels else span
+        described.append(_row("feature", column, _kind(table, column, "number"), span, rows))
     if table is not None:
         for name, reason in table.roles.aside:
             described.append({"role": None, "column": name, "type": table.kinds[name], "reason": reason})

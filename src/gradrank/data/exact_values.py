@@ -9,6 +9,7 @@ numbers, which take less space than text. Otherwise, queries are numbered from 1
 Arrays and files then hold both the numbers and the ids.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -122,11 +123,14 @@ WHOLE = r"^(?:0|[1-9][0-9]{0,17})$"
 MISSING = ("", "nan", "na", "n/a", "<na>", "null", "none", "nat")  # words for a missing value, in lower case
 
 
+CONTROL = re.compile("[\x00-\x1f\x7f\ufeff]")
+
+
 def query_id_error(name: str) -> str | None:
     """Return the error message for an invalid query id, or None if the id is valid."""
     if name.strip().lower() in MISSING:
         return "has no query id" + (f", found {name!r}" if name else "")
-    if name != name.strip() or any(character < " " or character in "\x7f\ufeff" for character in name):
+    if name != name.strip() or CONTROL.search(name):
         return f"expected a query id without blanks around it and without control characters, found {name!r}"
     return None
 

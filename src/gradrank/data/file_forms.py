@@ -158,8 +158,8 @@ SEPARATED = {".csv": ",", ".tsv": "\t"}
 AS_PARQUET = "Fix: convert it to Parquet, for example `polars.{call}.write_parquet('data.parquet')`"
 # key: first bytes. value: the form, and what to do.
 MAGIC = {
-    b"ARROW1": ("a Feather or Arrow file", AS_PARQUET.format(call="read_ipc(path)")),
-    b"FEA1": ("a Feather file", "Fix: convert it to Parquet, for example with pandas.read_feather"),
+    b"ARROW1": ("a Feather or Arrow file", "Fix: give it the suffix .feather"),
+    b"FEA1": ("a Feather file", "Fix: give it the suffix .feather"),
     b"Obj\x01": ("an Avro file", AS_PARQUET.format(call="read_avro(path)")),
     b"ORC": ("an ORC file", "Fix: convert it to Parquet, for example with pandas.read_orc"),
     b"\x93NUMPY": ("a NumPy file", "Fix: give the array in Python, or write one number per line with numpy.savetxt"),
@@ -170,13 +170,17 @@ MAGIC = {
     b"\x1f\x8b": ("compressed with gzip", "Fix: add the suffix .gz to its name, or decompress it"),
     b"\xfd7zXZ": ("compressed with xz", "Fix: add the suffix .xz to its name, or decompress it"),
     b"\x28\xb5\x2f\xfd": ("compressed with zstd", "Fix: add the suffix .zst to its name, or decompress it"),
+    b"\x04\x22\x4d\x18": ("compressed with LZ4", "Fix: decompress it; save a Run of ranx as JSON or Parquet"),
     b"BZh": ("compressed with bzip2", f"Fix: decompress it, or compress it as {', '.join(PACKED)}"),
     b"\xff\xfe": ("text in UTF-16", "Fix: store it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     b"\xfe\xff": ("text in UTF-16", "Fix: store it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`"),
     b"<!DOCTYPE": ("an HTML page", "Fix: download the file itself"),
     b"<html": ("an HTML page", "Fix: download the file itself"),
 }
+FEATHER_MAGIC = (b"ARROW1", b"FEA1")
 PICKLE = re.compile(rb"\x80[\x02-\x05]")
+SHORTEST_RUN, LONGEST_RUN = 3, 5  # fields of a line of qrels or of a run without its tag
+FEATHER, JSON_LINES = (".feather", ".arrow"), (".jsonl", ".ndjson")  # suffixes of tables, which are read by suffix
 NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
@@ -190,7 +194,9 @@ def check_form(path: Path) -> None:
     if PICKLE.match(head):
         form = "a Python pickle, which is never loaded", "Fix: store the data as Parquet or text"
     suffix = plain_name(path).suffix.lower()
-    if form is None and suffix != ".parquet" and b"\0" not in head:
+    if suffix in FEATHER and head.startswith(FEATHER_MAGIC):
+        return
+    if form is None and suffix not in (".parquet", *JSON_LINES) and b"\0" not in head:
         form = _json_form(head) or _separated_form(path, suffix, head)
         if form is None and b"\r" in head and b"\n" not in head and suffix not in SEPARATED:
             form = "text whose lines end with a carriage return", r"Fix: convert the line ends with `tr '\r' '\n'`"
@@ -213,7 +219,7 @@ def _json_form(head: bytes) -> tuple[str, str] | None:
     else:
         is_lines = bool(rest.strip())
     if is_lines:
-        return "JSON lines", AS_PARQUET.format(call="read_ndjson(path)")
+        return "JSON lines", "Fix: give it the suffix .jsonl"
     return "JSON", "Fix: write a table with one row per document, as Parquet or CSV"
 
 
@@ -227,8 +233,8 @@ def _separated_form(path: Path, suffix: str, head: bytes) -> tuple[str, str] | N
     if not counts[separator] or (expected and expected in line) or "qid:" in line:
         return None
     fields = line.split()
-    if len(fields) in (4, 6) and (separator != "\t" or _is_number(fields[3]) or _is_number(fields[4 % len(fields)])):
-        return None  # qrels or a TREC run
+    if len(fields) >= SHORTEST_RUN and (separator != "\t" or _is_number(fields[min(len(fields), LONGEST_RUN) - 1])):
+        return None  # qrels or a run, whose number stands before the tag
     if re.fullmatch(r"[+-]?\d+,\d+(e[+-]?\d+)?", line):
         return f"text with decimal commas ({line!r})", "Fix: write decimal points"
     if separator == "\t" and not expected and len(line.split("\t")) < 3:

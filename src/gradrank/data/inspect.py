@@ -1,6 +1,8 @@
 """Description of how training, prediction and evaluation interpret a file. Nothing is written."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,11 +24,13 @@ from gradrank.data.description import (
 from gradrank.data.file_forms import readable_path
 from gradrank.data.fold_files import FilesRead, read_files
 from gradrank.data.fold_parts import divide
-from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout
+from gradrank.data.layout import FOLDS, FoldOptions, Layout, find_layout, is_table
 from gradrank.data.part_files import COLLECTION
+from gradrank.data.proposal import dataset_name, decision_error, propose
 from gradrank.data.reader import feature_matrix
 from gradrank.data.stored import StoredCollection
 from gradrank.data.tables.roles import Columns
+from gradrank.data.tables.table import raw_table
 from gradrank.data.text.letor import chunks
 
 
@@ -49,7 +53,9 @@ def inspect(
     options
         The division into folds. The folds of a file with too few queries are left out, unless options are given.
 
-    Raises GradrankError if a file cannot be read, or if its queries cannot be divided into folds.
+    If a person must decide about columns of a table, the lines are the proposal of data/proposal.py, and a
+    GradrankError is raised after the last line. Also raises GradrankError if a file cannot be read, or if its queries
+    cannot be divided into folds.
     """
     path = readable_path(path)
     if (path / COLLECTION).is_file():
@@ -63,6 +69,10 @@ def inspect(
         layout = Layout("single_file", [path], FOLDS)
     else:
         layout = find_layout(path, options)
+    table = next((file for file in layout.files if is_table(file)), None)
+    if table is not None:
+        aside = () if options.fold is None or options.fold in columns.ignore else (options.fold,)
+        yield from _proposed(table, path, replace(columns, ignore=(*columns.ignore, *aside)))
     with TemporaryDirectory(prefix="gradrank-") as folder:
         read = read_files(layout, options, columns, features, None, Path(folder), roles=("query",))
         counts, ranges, folds, warnings = _described(layout, read, options)
@@ -73,6 +83,18 @@ def inspect(
     if folds is not None:
         yield from fold_lines(folds)
     yield from (f"WARNING: {warning}" for warning in warnings)
+
+
+def _proposed(table: Path, path: Path, columns: Columns) -> Iterator[str]:
+    """Yield the proposal for the first table of a collection if a person must decide, and raise an error after it."""
+    proposal = propose(raw_table(table, table, columns.header), columns)
+    if proposal.is_blocked:
+        yield f"{table}: {len(proposal.described)} columns"
+        yield from proposal.lines()
+        yield "For params.yaml:"
+        yield from ("datasets:", f"  {dataset_name(path)}:", f"    path: {json.dumps(str(path.resolve()))}")
+        yield from proposal.entries()
+        raise decision_error(proposal)
 
 
 def _described(

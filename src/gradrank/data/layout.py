@@ -7,9 +7,10 @@ Four layouts are recognised. The files are in the given folder, or in the only f
 - `one_fold`: a training file, a test file and perhaps a validation file of a single fold.
 - `single_file`: one file, whose queries are divided into folds, at random or by a column.
 
-A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv), plain or compressed (.gz, .xz,
-.zst). The file name without suffixes is one of NAMES, in any letter case. For example, the training file is
-trainingset.txt in LETOR 3.0 and train.txt in LETOR 4.0.
+A file is text (.txt, .svm, .letor, .libsvm, .dat) or a table (.parquet, .csv, .tsv, JSON lines as .jsonl or .ndjson,
+Feather as .feather or .arrow), plain or compressed (.gz, .xz, .zst). The file name without suffixes is one of NAMES, in
+any letter case. For example, the training file is trainingset.txt in LETOR 3.0 and train.txt in LETOR 4.0. In one_fold,
+the suffix can be the name instead, as in LightGBM's rank.train.
 
 The division of the queries into parts is in data/fold_parts.py. Importing this module is fast, because the workflow
 imports it at every start.
@@ -30,7 +31,10 @@ NAMES = {
     "vali": ("vali", "valid", "val", "validation", "validationset", "dev"),
     "test": ("test", "testing", "testset"),
 }
-TEXT, TABLES = (".txt", ".svm", ".letor", ".libsvm", ".dat"), (".parquet", ".csv", ".tsv")
+TEXT, TABLES = (
+    (".txt", ".svm", ".letor", ".libsvm", ".dat"),
+    (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"),
+)
 FOLDS = 5  # number of folds into which a single file is divided by default
 DEEPEST = 3  # levels of subfolders that are searched
 EXPECTED = (
@@ -206,7 +210,7 @@ def _check_queries(path: Path, needed: int) -> None:
 
     Reading stops as soon as enough queries are found. Tables and files without any query are not checked here.
     """
-    if is_table(path):
+    if is_table(path) or any(path.with_name(path.name + suffix).is_file() for suffix in (".query", ".group")):
         return
     qids: set[bytes] = set()
     for line in lines(path):
@@ -255,6 +259,13 @@ def _named(folder: Path, suffixes: tuple[str, ...], *names: str) -> Path | None:
             f"{folder}: {' and '.join(path.name for path in matches)} may each be the same part. Fix: keep one of them"
         )
     return matches[0] if matches else None
+
+
+def _with_suffix(folder: Path, split: str) -> Path | None:
+    """Return the only file of a folder whose suffix names a split, such as LightGBM's rank.train. None without one."""
+    suffixes = {f".{name}" for name in NAMES[split]}
+    found = [path for path in folder.iterdir() if path.is_file() and plain_name(path).suffix.lower() in suffixes]
+    return found[0] if len(found) == 1 else None
 
 
 def _folds(folder: Path) -> Layout | None:
@@ -333,6 +344,8 @@ def _rotation(files: Sequence[Mapping[str, Path]]) -> Rotation | None:
 def _one_fold(folder: Path) -> Layout | None:
     """Return the layout of a folder with a training and a test file, or None if one of the two is missing."""
     files = {split: path for split in SPLITS if (path := _named(folder, (*TEXT, *TABLES), *NAMES[split]))}
+    if not files:
+        files = {split: path for split in SPLITS if (path := _with_suffix(folder, split))}
     if "train" not in files or "test" not in files:
         return None
     if "vali" not in files:

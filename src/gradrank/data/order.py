@@ -5,7 +5,7 @@ Training imports this module. It is separate from the metrics, so that a change 
 
 import numpy as np
 
-from gradrank.base.compiled import compiled
+from gradrank.base.compiled import FEW, compiled
 
 
 def row_ranges(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +27,7 @@ def rows_of(queries: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.nd
 RUN = 16  # length of the runs that are sorted by insertion and then merged
 
 
-@compiled("f8[:], i8[:]")
+@compiled("f8[:], i8[:]", interpreted=FEW)
 def order(scores, offsets):
     """Return the (n,) int64 row numbers, sorted by descending score within each query.
 

@@ -24,7 +24,9 @@ These keys are present only if they apply:
 - `tests_overlap`: true if a query id is in the test parts of several folds;
 - `missing`: the replacement of missing values, if the user declared it;
 - `missing_values`: the number of rows without a value per feature, if missing values are kept;
+- `fill`: true if `missing` is applied in the training, to the parts of methods that do not take missing values;
 - `names`: the feature names of a table;
+- `levels`: the levels of each feature with categories. The Parquet files contain their places, from 0;
 - `columns`: the declared columns of a table;
 - `uneven_weights`: the id of the first query whose documents have different weights;
 - `normalise`: the normalisation of the features (data/normalisation.py), which is applied when parts are read;
@@ -34,7 +36,7 @@ These keys are present only if they apply:
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -65,11 +67,13 @@ from gradrank.data.description import (
 from gradrank.data.file_forms import blocks, check_memory
 from gradrank.data.fold_files import FilesRead, read_files
 from gradrank.data.fold_parts import Division, Part, divide, division_text, tests_overlap
-from gradrank.data.layout import FoldOptions, Layout, find_layout
+from gradrank.data.layout import FoldOptions, Layout, find_layout, is_table
 from gradrank.data.normalisation import Normalise
 from gradrank.data.part_files import COLLECTION, check_part_folder, write_parts
+from gradrank.data.preparation import FILLS, Fill
 from gradrank.data.reader import Reading, feature_matrix
 from gradrank.data.tables.roles import Columns
+from gradrank.data.text.copied import sizes_file
 from gradrank.data.text.letor import CHUNK_BYTES, Missing, chunks, lazy_frame, map_ahead
 
 
@@ -80,7 +84,7 @@ def parse(
     dataset: str,
     features: int | None = None,
     columns: Columns = Columns(),  # noqa: B008 - frozen
-    missing: Missing | None = None,
+    missing: Missing | Fill | None = None,
     normalise: Normalise = "none",
     options: FoldOptions = FoldOptions(),  # noqa: B008 - immutable
 ) -> dict[str, Any]:
@@ -101,7 +105,9 @@ def parse(
     columns
         The declared columns of a table.
     missing
-        The replacement of missing values (see `Missing`). None means `least` for text, and `keep` for tables.
+        The replacement of missing values (see `Missing`). None means `least` for text, and `keep` for tables. `mean`,
+        `median` and `indicator` keep missing values in the files. The training replaces them for methods that do not
+        take missing values (data/preparation.py).
     normalise
         The normalisation of the features. The Parquet files contain the features without normalisation.
     options
@@ -113,12 +119,15 @@ def parse(
     layout, out = find_layout(path, options), Path(out)
     check_part_folder(out / COLLECTION, [Path(path)], lambda columns: columns[:1] == ["qid"] and "f1" in columns)
     out.parent.mkdir(parents=True, exist_ok=True)
-    read = read_files(layout, options, columns, features, missing, out.parent)
+    fill = missing if missing in FILLS else None
+    read = read_files(layout, options, columns, features, "keep" if fill else missing, out.parent)  # pyright: ignore[reportArgumentType] - narrowed by `fill`
     divided = divide(layout, read.repeated, read.sources, options, seed, read.reading.width)
     check_training_weights(divided.parts, divided.folds)
     check_memory(Path(path), _largest_fold(divided), read.reading.width)
     with ThreadPoolExecutor(1) as pool:
-        digest = pool.submit(source_sha256, list(read.sources))  # the checksum is computed while the parts are written
+        digest = pool.submit(
+            source_sha256, list(_with_side_files(read.sources))
+        )  # the checksum is computed while the parts are written
         contents: dict[int, Contents] = {}
         writers = {
             number: partial(_write, part, divided.is_new[number], read.reading, contents, number)
@@ -129,6 +138,7 @@ def parse(
         description = _description(dataset, (Path(path), out), layout, read, divided, written, digest)
     notes = [*divided.notes, *notes_of(description["roles"]), *shared]
     optional: dict[str, Any] = {"note": ". ".join(notes), "missing": missing, "names": read.reading.names}
+    optional |= {"fill": bool(fill), "levels": read.reading.levels}
     optional |= {"columns": read.columns.declared(), "sparse": read.reading.sparse}
     optional |= {"normalise": normalise.removeprefix("none"), "uneven_weights": uneven_query(read.sources.values())}
     description |= {key: value for key, value in optional.items() if value}
@@ -195,6 +205,14 @@ def _largest_fold(divided: Division) -> int:
     """Return the number of rows of the fold with the most rows."""
     rows = {number: int(part.source.rows[part.queries].sum()) for number, part in divided.parts.items()}
     return max(sum(rows[part] for parts in fold.values() for part in parts) for fold in divided.folds)
+
+
+def _with_side_files(files: Iterable[Path]) -> Iterator[Path]:
+    """Yield each file, and after it the side file with the sizes of its queries, if there is one."""
+    for file in files:
+        yield file
+        if not is_table(file) and (sizes := sizes_file(file)):
+            yield sizes
 
 
 def source_sha256(files: list[Path]) -> str:

@@ -1,14 +1,14 @@
 """Reading of ranking data in all input forms, for training, prediction and evaluation.
 
-The forms are LETOR and SVMlight text (data/text/letor.py), tables as Parquet, CSV and TSV files (data/tables/table.py),
-and Polars data frames. Files may be compressed. Roles, ids, grades, features and missing values have the same meaning
-in all forms.
+The forms are LETOR and SVMlight text (data/text/letor.py), tables as Parquet, Feather, JSON lines, CSV and TSV files
+(data/tables/table.py), and Polars data frames. Files may be compressed. Roles, ids, grades, features and missing values
+have the same meaning in all forms.
 """
 
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -18,11 +18,13 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.exact_values import merges
-from gradrank.data.file_forms import PACKED, PlainFile, check_form, check_memory, lines, readable_path
+from gradrank.data.file_forms import PACKED, check_form, check_memory, lines, readable_path
 from gradrank.data.layout import is_table
 from gradrank.data.normalisation import Normaliser
+from gradrank.data.preparation import Preparation
 from gradrank.data.tables.roles import Columns, Required, check_exist
-from gradrank.data.tables.table import DataTable, grades_in_scores, raw_table, read_tables
+from gradrank.data.tables.table import DataTable, raw_table, read_tables
+from gradrank.data.text.copied import TextForm, readable_text
 from gradrank.data.text.letor import Missing, chunks, fill, first_row, map_ahead, read_rows, schema, text_frame
 from gradrank.data.text.text_file import TextFile, find_queries_of_files
 
@@ -47,8 +49,10 @@ class TrainingSchema:
         The replacement of missing values.
     columns
         The declared columns of a table.
-    normaliser
-        The normalisation of the features; None if they are not normalised.
+    preparation
+        The preparation of the features for the method: missing values, categories and normalisation.
+    levels
+        A dict from the name of a feature with categories to its levels. The place of a level is its code.
     """
 
     width: int
@@ -56,7 +60,8 @@ class TrainingSchema:
     sparse: bool = False
     missing: Missing = "least"
     columns: Columns = Columns()  # noqa: RUF009 - frozen
-    normaliser: Normaliser | None = None
+    preparation: Preparation = Preparation()  # noqa: RUF009 - frozen
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @staticmethod
     def of(spec: Mapping[str, Any]) -> "TrainingSchema":
@@ -76,8 +81,25 @@ class TrainingSchema:
             bool(spec.get("sparse", False)),
             spec.get("missing") or ("keep" if names else "least"),
             Columns.of(spec.get("columns", {})),
-            Normaliser.of(spec["normalise"], width) if "normalise" in spec else None,
+            Preparation.of(spec, width),
+            _levels_of(spec.get("levels", {}), names or ()),
         )
+
+    @property
+    def normaliser(self) -> Normaliser | None:
+        """The normalisation of the features; None if they are not normalised."""
+        return self.preparation.normaliser
+
+    @property
+    def sources(self) -> np.ndarray:
+        """For each column that the model takes, the column of its feature."""
+        return self.preparation.sources(self.width)
+
+    @property
+    def replaces_missing(self) -> np.ndarray:
+        """A (d,) mask of the features whose missing values are replaced before the model takes them."""
+        kinds = {step.column: step.kind for step in self.preparation.steps or ()}
+        return np.array([kinds.get(column, "number") != "number" for column in range(self.width)])
 
     def shown(self, column: int) -> str:
         """Return the name of a feature in brackets for a message, or "" if it has no name.
@@ -90,6 +112,14 @@ class TrainingSchema:
     def feature_names(self) -> list[str]:
         """The names of the features: the columns of a table, or f1 to fd."""
         return list(self.names) if self.names else [f"f{number}" for number in range(1, self.width + 1)]
+
+
+def _levels_of(levels: Any, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the levels of spec.json. Raises TypeError or ValueError if they are malformed."""
+    for name, values in dict(levels).items():
+        if name not in names or not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ValueError(f"levels: {name!r}")
+    return dict(levels)
 
 
 @dataclass(frozen=True)
@@ -119,6 +149,11 @@ class Reading:
     names: list[str] | None = None
     edges: Sequence[float] = ()
 
+    @property
+    def levels(self) -> dict[str, list[str]]:
+        """A dict from the name of a feature with categories to its levels."""
+        return next((source.levels for source in self.sources if isinstance(source, DataTable)), {})
+
     def frame(self, source: TextFile | DataTable, queries: np.ndarray) -> pl.DataFrame:
         """Return the rows of some queries, in the columns of `letor.schema`. Missing features are NaN.
 
@@ -143,7 +178,7 @@ class Reading:
         large: the positions of the features with values beyond 2^24. Text is read again for these features only.
         """
         tables = {place for source in self.sources if isinstance(source, DataTable) for place in source.merged}
-        files = [source.path for source in self.sources if isinstance(source, TextFile)]
+        files = [source.text.file for source in self.sources if isinstance(source, TextFile)]
         read = [place for place in large if files and merges(*_values_of(files, place + 1))]
         return sorted({*tables, *read})
 
@@ -223,10 +258,11 @@ def read_collection(
         names = tables[0].roles.features
         return Reading(tables, len(names), False, missing or "keep", names)
     _check_no_columns(files[0], columns)
+    texts = [readable_text(file, _text_form(columns), folder) for file in files]
     width, sparse = features or 0, True
     if not features:
-        width, sparse, _ = first_row(files[0])
-    sources = find_queries_of_files([PlainFile(file, folder) for file in files], numbers=sparse and not features)
+        width, sparse, _ = first_row(files[0], texts[0].file)
+    sources = find_queries_of_files(texts, numbers=sparse and not features)
     if sparse and not features:
         width = max(source.highest_number for source in sources)
         _check_some(files[0], width)
@@ -238,17 +274,10 @@ def read_collection(
 
 
 def read_judged(path: Path, columns: Columns = Columns()) -> Reading:  # noqa: B008 - frozen
-    """Read only the grades and ids of a file.
-
-    The features of text are checked nevertheless. In a table, columns without a role are ignored.
-    """
+    """Read only the grades and ids of a text file. The features are checked nevertheless."""
     path = _existing(path)
-    if is_table(path):
-        raw = raw_table(path, path, columns.header)
-        tables = read_tables([raw], grades_in_scores(raw, columns), Required(features=()))
-        return Reading(tables, 0, False, "keep")
     _check_no_columns(path, columns)
-    sources = find_queries_of_files([PlainFile(path)], numbers=True)
+    sources = find_queries_of_files([readable_text(path, _text_form(columns))], numbers=True)
     width = max(1, sources[0].highest_number)
     check_memory(path, int(sources[0].rows.max()), width)
     return Reading(sources, width, True, "zero", edges=columns.grade_edges)
@@ -285,12 +314,13 @@ def read_new(
             raise _wrong_width(where, len(raw.names), trained)
         check_exist({where: raw.names}, columns or Columns())
         required = Required(roles, trained.feature_names)
-        tables = read_tables([raw], _combined(trained.columns, columns), required)
+        tables = read_tables([raw], _combined(trained.columns, columns), required, trained.levels)
         return Reading(tables, trained.width, False, trained.missing)
     _check_no_columns(data, columns or Columns())
-    first = first_row(data)
+    text = readable_text(data, _text_form(trained.columns)._replace(groups_rows=False))
+    first = first_row(data, text.file)
     sparse = first.sparse or trained.sparse
-    source = find_queries_of_files([PlainFile(data)], numbers=sparse)[0]
+    source = find_queries_of_files([text], numbers=sparse)[0]
     if not sparse and first.features != trained.width:
         raise _wrong_width(data, first.features, trained)
     if source.highest_number > trained.width:
@@ -312,6 +342,11 @@ def batches(reading: Reading) -> Iterator[Batch]:
 def feature_matrix(frame: pl.DataFrame, order: Literal["c", "fortran"] = "fortran") -> np.ndarray:
     """Return the (n, d) float32 matrix of the columns f1 to fd, stored by row ("c") or by column ("fortran")."""
     return frame.select(name for name in frame.columns if name[:1] == "f").to_numpy(order=order)
+
+
+def _text_form(columns: Columns) -> TextForm:
+    """Return the part of a declaration that concerns text."""
+    return TextForm(columns.features_from, columns.repeated == "last", columns.group_rows)
 
 
 def _values_of(files: Sequence[Path], number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -343,8 +378,9 @@ def _combined(trained: Columns, new: Columns | None) -> Columns:
 
     ignore = tuple(dict.fromkeys([*new.ignore, *(name for name in trained.ignore if name not in named)]))
     keep = tuple(name for name in trained.keep if name not in named)
+    categorical = tuple(dict.fromkeys([*trained.categorical, *new.categorical]))
     roles = {role: column(role) for role in ("query", "label", "docid", "weight")}
-    return replace(trained, **roles, ignore=ignore, keep=keep)
+    return replace(trained, **roles, ignore=ignore, keep=keep, categorical=categorical)
 
 
 def _wrong_width(where: Path | str, width: int, trained: TrainingSchema) -> GradrankError:
@@ -369,9 +405,8 @@ def _check_no_columns(path: Path, columns: Columns) -> None:
             f"{path}: column {named[0]!r} is declared, but this file is text, which has no column names. Fix: remove "
             "the declaration"
         )
-    if not columns.header or columns.group_rows:
-        key = "group_rows" if columns.header else "header"
-        raise GradrankError(f"{path}: `{key}` is only for tables, but this file is text. Fix: remove `{key}`")
+    if not columns.header:
+        raise GradrankError(f"{path}: `header` is only for tables, but this file is text. Fix: remove `header`")
 
 
 def _check_some(path: Path, width: int) -> None:
@@ -387,7 +422,9 @@ def _existing(path: Path) -> Path:
     path = readable_path(path)
     if not path.is_file():
         state = "a folder, not a file" if path.is_dir() else "no such file"
-        raise GradrankError(f"{path}: {state}. Fix: give LETOR or SVMlight text, Parquet, CSV or TSV")
+        raise GradrankError(
+            f"{path}: {state}. Fix: give LETOR or SVMlight text, Parquet, Feather, JSON lines, CSV or TSV"
+        )
     if path.suffix.lower() in ARCHIVES:
         raise GradrankError(
             f"{path}: {path.suffix} files are not supported. Fix: extract the file, or compress it as "

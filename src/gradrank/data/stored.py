@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gradrank.data.collection import Collection
-    from gradrank.data.normalisation import Normaliser
     from gradrank.data.pairs import StoredPairs
+    from gradrank.data.preparation import Fill, Preparation
 
 # Columns are read in blocks of BLOCK_COLUMNS columns, or in MOST_BLOCKS larger blocks if there are many columns.
 BLOCK_COLUMNS, MOST_BLOCKS = 32, 16
@@ -140,24 +140,53 @@ class StoredCollection(PartFolder):
 
         return StoredPairs.open(path)
 
-    def normaliser(self, fold: int) -> "Normaliser | None":
-        """Return the normalisation of the features in a fold, or None if the features are not normalised.
+    @property
+    def fill(self) -> "Fill | None":
+        """The replacement of missing values for methods that do not take them; None if they stay missing."""
+        from gradrank.data.preparation import FILLS
 
-        The normalisation `global` reads the training part of the fold. Raises the errors of `fold` and `read`.
+        declared = self.description.get("missing")
+        return declared if declared in FILLS and "fill" in self.description else None
+
+    @property
+    def levels(self) -> dict[str, list[str]]:
+        """A dict from the name of a feature with categories to its levels."""
+        return self.description.get("levels", {})
+
+    @property
+    def all_parts(self) -> list[int]:
+        """The numbers of all parts."""
+        return sorted({part for split in self.fold(1).values() for part in split})
+
+    def preparation(self, fold: int | None, takes: "Sequence[str]") -> "Preparation":
+        """Return the preparation of the features for a method.
+
+        fold: the fold whose training part is read if something is learned from it; None for all parts. takes: what the
+        method takes as it is: `missing`, `categorical`, both or none. Raises the errors of `fold` and `read`.
         """
         from gradrank.data.normalisation import Normaliser
+        from gradrank.data.preparation import Preparation
 
-        method = self.description.get("normalise")
-        if method == "global":
-            return Normaliser.of_training_part(self.read(self.fold(fold)["train"]).features)
-        return Normaliser(method) if method else None
+        normalise = self.description.get("normalise")
+        names = self.feature_names or []
+        levels = {names.index(name): len(values) for name, values in self.levels.items() if name in names}
+        fill = None if "missing" in takes else self.fill
+        if normalise == "global" or levels or fill:
+            train = self.read(self.all_parts if fold is None else self.fold(fold)["train"])
+            return Preparation.learn(train.features, train.labels, levels, fill, takes, normalise)
+        return Preparation(normaliser=Normaliser(normalise) if normalise else None)
 
     def read(
-        self, parts: Sequence[int], pairs: "StoredPairs | None" = None, normaliser: "Normaliser | None" = None
+        self,
+        parts: Sequence[int],
+        pairs: "StoredPairs | None" = None,
+        preparation: "Preparation | None" = None,
+        is_training: bool = False,
     ) -> "Collection":
         """Read parts and concatenate them in the order of `parts`. The files of other parts are not opened.
 
-        normaliser: the normalisation of the features. If None, the features are those of the files.
+        preparation: the preparation of the features. If None, the features are those of the files. is_training: True
+        for the training part, from which the preparation was learned.
 
         Peak memory is the size of all features plus one block of columns of one part. The pairs are read later, when
         the `pairs` of the Collection are first used.
@@ -186,8 +215,8 @@ class StoredCollection(PartFolder):
         offsets = np.r_[starts, len(qids)].astype(np.int64)
         pair_source = None if pairs is None else pairs.source(self, parts)
         features = _features(tables, sizes, self.columns)
-        return Collection(
-            features=features if normaliser is None else normaliser(features, offsets, out=features),
+        collection = Collection(
+            features=features,
             labels=np.concatenate([head["label"].to_numpy() for head in heads]).astype(np.int32),
             offsets=offsets,
             qids=qids[starts],
@@ -195,6 +224,11 @@ class StoredCollection(PartFolder):
             weights=np.concatenate([head["weight"].to_numpy() for head in heads]) if is_weighted else None,
             names=None if self.feature_names is None else tuple(self.feature_names),
         )
+        if preparation is None or not preparation.changes:
+            return collection
+        if preparation.steps is None and preparation.normaliser is not None:  # in place, which saves memory
+            return replace(collection, features=preparation.normaliser(features, offsets, out=features))
+        return collection.prepared(preparation, self.levels, is_training)
 
 
 def _features(tables: Sequence["pl.LazyFrame"], sizes: Sequence[int], columns: Sequence[int] | None) -> "np.ndarray":

@@ -4,12 +4,15 @@ The values of a feature are permuted only among the documents of one query. A pe
 measure how well the feature tells easy queries from difficult ones, which has no influence on a ranking.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
+from rich.console import Console
+from rich.progress import track
 
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.base.text_tables import number
@@ -19,8 +22,12 @@ from gradrank.comparison.statistics import Interval, mean_interval
 from gradrank.data.collection import Collection
 from gradrank.measures.conventions import Convention, resolve
 from gradrank.measures.metrics import compute, metric_label, metric_name
+from gradrank.plots.charts import interval_chart
 from gradrank.training.trained_fold import TrainedFold
 from gradrank.training.training_queries import have_two_grades
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BATCH_VALUES = 1 << 22  # feature values that are scored at once, unless one copy of the data has more: 16 MiB
 
@@ -62,6 +69,17 @@ class Importance(Result):
         schema = {"feature": pl.String, "drop": pl.Float64, "low": pl.Float64, "high": pl.Float64}
         table = pl.DataFrame({"feature": self.features, "drop": drop, "low": low, "high": high}, schema=schema)
         return table.fill_nan(None).sort("drop", descending=True, maintain_order=True)
+
+    def plot(self, ax: "Axes | None" = None, *, top: int = 20) -> "Axes":
+        """Draw the drops of the most important features with their 95% intervals, and return the matplotlib axes.
+
+        ax: the axes to draw into; None for those of a new figure. top: number of features. Raises GradrankError if
+        matplotlib is not installed (extra `plots`).
+        """
+        table = self.frame().head(top)
+        intervals = table.select("drop", "low", "high").fill_null(np.nan).to_numpy()
+        label = f"drop in {metric_label(self.metric)}, with 95% interval"
+        return interval_chart(table["feature"].to_list(), intervals, label, "plot", ax)
 
     def sections(self) -> list[Section]:
         """Return the table of the features."""
@@ -170,7 +188,15 @@ def _drops(
     unchanged = values(scores)
     drops = np.zeros((len(columns), data.queries))
     drops[:, np.isnan(unchanged)] = np.nan
-    for batch in _batches(_copies(data, columns, repeats, seed)):
+    copies = track(
+        _copies(data, columns, repeats, seed),
+        "importance",
+        total=repeats * len(columns),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    for batch in _batches(copies):
         offsets = np.concatenate([[0], *(_sizes(copy, data) for copy in batch)]).cumsum()
         changed = fold.score(np.concatenate([copy.features for copy in batch]), offsets)
         for copy, own in zip(batch, np.split(changed, _ends(batch)), strict=True):
@@ -248,7 +274,7 @@ def _copies(data: Collection, columns: Sequence[np.ndarray], repeats: int, seed:
                 yield Copy(unit, repeat, rows, features)
 
 
-def _batches(copies: Iterator[Copy]) -> Iterator[list[Copy]]:
+def _batches(copies: Iterable[Copy]) -> Iterator[list[Copy]]:
     """Yield lists of copies with about BATCH_VALUES values."""
     batch: list[Copy] = []
     for copy in copies:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,12 @@ from gradrank.base.text_tables import number
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.data.order import order
 from gradrank.explanations.shapley import Pair, exact_shapley, normalised, sampled_shapley
+from gradrank.plots.charts import bar_chart
 from gradrank.training.scoring_form import NoScoringForm
 from gradrank.training.trained_fold import TrainedFold
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SHOWN = 12  # number of features that are printed
 TOLERANCE = 1e-5  # largest difference between a scoring form and the scores that counts as rounding, also relative
@@ -65,6 +70,25 @@ class PairExplanation(Result):
             .fill_nan(None)
             .sort(pl.col("contribution").abs(), descending=True, maintain_order=True)
         )
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the largest contributions as bars, and return the matplotlib axes. The last bar sums up the others.
+
+        ax: the axes to draw into; None for those of a new figure. Raises GradrankError if matplotlib is not installed
+        (extra `plots`).
+        """
+        table, (a, b) = self.frame(), self.documents
+        names = [
+            f"{row['feature']} ({number(row['a'], '.3g')}, {number(row['b'], '.3g')})"
+            for row in table.head(SHOWN).to_dicts()
+        ]
+        values = table["contribution"].to_numpy()
+        if len(values) > SHOWN:
+            names.append(f"{len(values) - SHOWN} others")
+            values = np.append(values[:SHOWN], values[SHOWN:].sum())
+        ax = bar_chart(names, values, f"contribution to the score of {a} minus that of {b}", "plot", ax)
+        ax.set_title(f"{self.model}: feature ({a}, {b}), difference {number(self.difference, '+.4f')}")
+        return ax
 
     def sections(self) -> list[Section]:
         """Return the table of the largest contributions."""
@@ -161,7 +185,10 @@ def _exact(pair: Pair, difference: float) -> tuple[np.ndarray, str] | None:
     if fold.members:  # the scoring form would be a function of the scores of the members
         return None
     try:
-        form = fold.model.scoring_form(pair.features.shape[1])
+        sources = fold.schema.sources
+        if not np.array_equal(sources, np.arange(pair.features.shape[1])):  # a feature became several columns
+            return None
+        form = fold.model.scoring_form(len(sources))
     except NoScoringForm:
         return None
     documents = normalised(fold, pair.features)

@@ -91,8 +91,7 @@ class Pair:
 
 def normalised(fold: TrainedFold, features: np.ndarray) -> np.ndarray:
     """Return the (n, d) features of the documents of a query in the form in which the model of the fold takes them."""
-    normaliser = fold.schema.normaliser
-    return features if normaliser is None else normaliser(features, np.array([0, len(features)]))
+    return fold.schema.preparation(features, np.array([0, len(features)]))
 
 
 def _scorer(fold: TrainedFold, pair: Pair) -> Scorer:
@@ -108,10 +107,10 @@ def _scorer(fold: TrainedFold, pair: Pair) -> Scorer:
         return of_members
 
     documents = normalised(fold, pair.features)
-    unchanged = fold.model.score(documents, np.array([0, count]))
+    unchanged, sources = fold.model.score(documents, np.array([0, count])), fold.schema.sources
 
     def of_model(kept: np.ndarray, others: np.ndarray) -> np.ndarray:
-        exchanged = np.where(kept[:, None], documents[pair.rows], documents[others][:, None])
+        exchanged = np.where(kept[:, None, sources], documents[pair.rows], documents[others][:, None])
         if fold.model.scores_whole_queries:
             queries = np.tile(documents, (len(kept), 1, 1))
             queries[:, pair.rows] = exchanged

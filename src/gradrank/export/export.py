@@ -3,19 +3,22 @@
 Both score the same documents.
 """
 
+import functools
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic, check_file_output, replaced_file
 from gradrank.data.reader import Batch
+from gradrank.export.engines import MEANINGS, MissingRule, Target, targets
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader
 from gradrank.export.lookup import find_format, format_names
 from gradrank.training.scoring_form import NoScoringForm
@@ -41,7 +44,9 @@ class Agreement:
         )
 
 
-def check(fold: TrainedFold, to: str, path: Path, rows: Iterable[Batch], names: Sequence[str]) -> Agreement:
+def check(
+    fold: TrainedFold, to: str, path: Path, rows: Iterable[Batch], names: Sequence[str], target: Target | None = None
+) -> Agreement:
     """Compare the scores of an exported file with those of the trained fold.
 
     Parameters
@@ -56,6 +61,8 @@ def check(fold: TrainedFold, to: str, path: Path, rows: Iterable[Batch], names: 
         The documents, in batches of whole queries.
     names
         The d names of the features in the file.
+    target
+        The search engine, whose rules for missing features are simulated; None for the rule of the format.
 
     Raises
     ------
@@ -67,24 +74,48 @@ def check(fold: TrainedFold, to: str, path: Path, rows: Iterable[Batch], names: 
     model_format = find_format(to)
     reader = model_format.read(path)
     columns = _columns(reader, names, path)
-    ours, theirs, offsets, documents = [np.empty(0)], [np.empty(0)], [np.zeros(1, np.int64)], []
+    rules = sorted(target.missing) if target else [None]
+    ours, offsets, documents = [np.empty(0)], [np.zeros(1, np.int64)], []
+    theirs: dict[MissingRule | None, list[np.ndarray]] = {rule: [np.empty(0)] for rule in rules}
     for batch in rows:
         ours.append(fold.score(batch.features, batch.offsets))
-        theirs.append(reader.scores(np.ascontiguousarray(batch.features[:, columns]), batch.offsets))
+        features = np.ascontiguousarray(batch.features[:, columns])
+        for rule, scores in theirs.items():
+            scores.append(
+                reader.scores(features, batch.offsets)
+                if rule is None
+                else reader.scores_under(rule, features, batch.offsets)
+            )
         offsets.append(offsets[-1][-1] + batch.offsets[1:])
         documents.extend(_documents(batch))
-    expected, found = np.concatenate(ours), np.concatenate(theirs)
-    tolerance = model_format.tolerance_of(fold.model.scoring_form(fold.schema.width))
+    expected, differences = np.concatenate(ours), []
+    for rule, scores in theirs.items():
+        found, where = np.concatenate(scores), f"{path}" if rule is None else f"{path}, if {MEANINGS[rule]}"
+        differences.append(_compared(fold, model_format, expected, found, np.concatenate(offsets), documents, where))
+    return max(differences, key=lambda agreement: agreement.difference)
+
+
+def _compared(
+    fold: TrainedFold,
+    model_format: ModelFormat,
+    expected: np.ndarray,
+    found: np.ndarray,
+    offsets: np.ndarray,
+    documents: Sequence[str],
+    where: str,
+) -> Agreement:
+    """Compare the (n,) scores of a file with those of the fold, as `check` does. where: begin of the message."""
+    tolerance = model_format.tolerance_of(fold.model.scoring_form(len(fold.schema.sources)))
     allowed = tolerance * max(1.0, float(np.abs(expected).max(initial=0.0)))
     differs = ~(np.abs(expected - found) <= allowed)  # also true for a score that is not a number
     fault = f"a difference above {allowed:.3g} is not allowed"
     if not differs.any():
-        differs = in_other_order(expected, found, np.concatenate(offsets), allowed)
+        differs = in_other_order(expected, found, offsets, allowed)
         fault = "a document with a clearly lower score in gradrank has no lower score in the file"
     if differs.any():
         row = int(differs.argmax())
         raise GradrankError(
-            f"{path}: {documents[row]} has the score {found[row]:.9g}, and in gradrank {expected[row]:.9g}; {fault}. "
+            f"{where}: {documents[row]} has the score {found[row]:.9g}, and in gradrank {expected[row]:.9g}; {fault}. "
             "Fix: do not use the file; export the model in another format"
         )
     return Agreement(len(expected), float(np.abs(expected - found).max(initial=0.0)), allowed)
@@ -126,34 +157,76 @@ def _columns(reader: Reader, names: Sequence[str], path: Path) -> list[int]:
     return [positions[name] for name in reader.names]
 
 
+ENGINE_ADVICE = (
+    "Fix: name the exact version of the engine, train with `missing: zero` if missing values are the reason, "
+    "or serve the model with gradrank.load(..).scorer()"
+)
+
+
+class Exported(NamedTuple):
+    """The written files, and the comparison with gradrank; None without data."""
+
+    files: list[Path]
+    agreement: Agreement | None = None
+
+
 def export(fold: TrainedFold, to: str, out: Path | str, names: Sequence[str] | None = None) -> list[Path]:
-    """Write a trained fold in the format `to`, and return the written files. Existing files are replaced.
+    """Write a trained fold in the format `to`, and return the written files, as `checked_export` does."""
+    return checked_export(fold, to, out, names).files
+
+
+def checked_export(
+    fold: TrainedFold,
+    to: str | None,
+    out: Path | str,
+    names: Sequence[str] | None = None,
+    engine: str | None = None,
+    rows: Iterable[Batch] | None = None,
+) -> Exported:
+    """Write a trained fold in the format `to`, and compare the files with it. Existing files are replaced.
 
     Parameters
     ----------
     fold
         The trained fold.
     to
-        The name of a format; see `gradrank.export.lookup.format_names`.
+        The name of a format; see `gradrank.export.lookup.format_names`. None for the first format of the engine that
+        can express the model.
     out
         The file. A format that needs more files writes them next to it. The files are complete or not written.
     names
         The names of the features in the files; None for those of the training data, or f1 to fd if they have no names.
+    engine
+        A search engine, such as `opensearch@3.3`. The file has the scores of gradrank in all versions that begin with
+        this one, or the export is refused. None for no particular engine.
+    rows
+        Documents in batches of whole queries, on which the files are compared with the fold (see `check`) before they
+        are in their places. None for no comparison.
 
     Raises
     ------
     GradrankError
-        If there is no such format, if a package is not installed, if names are missing or occur twice, or if the format
-        cannot express the model. In the last case, the message lists the formats that can.
+        If there is no such format, if a package is not installed, if names are missing or occur twice, if the format or
+        the engine cannot express the model, or if the comparison fails. No file is written then.
     """
-    model_format, out = find_format(to), Path(out)
-    with exported_model(fold, names) as model:
-        try:
-            return _written(model_format, model, out)
-        except NotExpressible as reason:
-            raise GradrankError(
-                f"{fold.model.name} cannot be exported as {to}: {reason}. {_advice(possible_formats(model))}"
-            ) from None
+    out, used = Path(out), feature_names(fold, names)
+    found = [target for target in targets(engine) if to in (None, target.to)] if engine else [None]
+    if not found:
+        known = ", ".join(target.to for target in targets(engine or ""))
+        raise GradrankError(f"--to: {engine} does not read {to}. Fix: give one of its formats ({known})")
+    if to is None and engine is None:
+        raise GradrankError("--to: missing. Fix: give a format, or an engine (--engine)")
+    reasons, advice = [], ENGINE_ADVICE
+    for target in found:
+        chosen = target.to if target is not None else str(to)
+        compare = None if rows is None else functools.partial(check, fold, chosen, rows=rows, names=used, target=target)
+        with exported_model(fold, names, target) as model:
+            try:
+                return _written(find_format(chosen), model, out, compare)
+            except NotExpressible as reason:
+                reasons.append(f"{fold.model.name} cannot be exported as {chosen}: {reason}")
+                advice = ENGINE_ADVICE if engine else _advice(possible_formats(model))
+    raise GradrankError(f"{'; '.join(reasons)}. {advice}")
 
 
 def feature_names(fold: TrainedFold, names: Sequence[str] | None = None) -> list[str]:
@@ -183,21 +256,27 @@ def read_names(path: Path) -> list[str]:
 
 
 @contextmanager
-def exported_model(fold: TrainedFold, names: Sequence[str] | None = None) -> Iterator[ExportedModel]:
+def exported_model(
+    fold: TrainedFold, names: Sequence[str] | None = None, target: Target | None = None
+) -> Iterator[ExportedModel]:
     """Yield a trained fold in the form that formats take. Its stored files are in a temporary folder.
 
-    names: as in `export`. Raises GradrankError for wrong names, and if no format can express the model.
+    names: as in `export`. target: the search engine, if one is given. Raises GradrankError for wrong names, and if no
+    format can express the model.
     """
     try:
         if fold.members:
             raise NoScoringForm("its features are the scores of other models")
-        form = fold.model.scoring_form(fold.schema.width)
+        form = fold.model.scoring_form(len(fold.schema.sources))
     except NoScoringForm as reason:
         raise GradrankError(f"{fold.model.name} cannot be exported: {reason}. {_advice([])}") from None
     checked = tuple(feature_names(fold, names))
     with tempfile.TemporaryDirectory() as folder:
         fold.model.save(Path(folder))
-        yield ExportedModel(form, checked, fold.schema.normaliser, fold.model.takes_missing, Path(folder))
+        schema, takes_missing = fold.schema, fold.model.takes_missing
+        steps = schema.preparation.steps, schema.levels
+        about = schema.normaliser, takes_missing, Path(folder), *steps, target, fold.spec.get("data_sha256", "")
+        yield ExportedModel(form, checked, *about)
 
 
 def possible_formats(model: ExportedModel) -> list[str]:
@@ -208,12 +287,19 @@ def possible_formats(model: ExportedModel) -> list[str]:
 def _can_express(model_format: ModelFormat, model: ExportedModel) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            model_format.write(model, Path(folder) / f"model{model_format.extension}")
+            _write(model_format, model, Path(folder) / f"model{model_format.extension}")
         except NotExpressible:
             return False
         except GradrankError:  # the user can fix it, for example by installing a package
             return True
     return True
+
+
+def _write(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:
+    """Write a model as `ModelFormat.write` does. Raises NotExpressible if the format cannot express its features."""
+    if model.steps is not None and not model_format.expresses_steps:
+        raise NotExpressible("the model has categories or replaced missing values, and the format has neither")
+    return model_format.write(model, out)
 
 
 def _advice(possible: Sequence[str]) -> str:
@@ -222,14 +308,19 @@ def _advice(possible: Sequence[str]) -> str:
     return f"Fix: give another format ({', '.join(possible)}), or score with `gradrank predict`"
 
 
-def _written(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:
+def _written(
+    model_format: ModelFormat, model: ExportedModel, out: Path, compare: Callable[[Path], Agreement] | None
+) -> Exported:
     """Write the files to a temporary folder, and copy them to their places when all of them are complete.
+
+    compare: `check` for the first file, which raises an error if the file is wrong; None for no comparison.
 
     A further file that a format writes next to `out` was not named by the user, so it replaces no other content.
     """
     is_stream = replaced_file(out) is None
     with tempfile.TemporaryDirectory() as folder:
-        written = {out.parent / file.name: file for file in model_format.write(model, Path(folder) / out.name)}
+        files = _write(model_format, model, Path(folder) / out.name)
+        written = {out.parent / file.name: file for file in files}
         if is_stream and len(written) > 1:
             raise GradrankError(f"{out}: not a file, but {model_format.name} writes two files. Fix: give a new file")
         for path, file in written.items():
@@ -239,7 +330,8 @@ def _written(model_format: ModelFormat, model: ExportedModel, out: Path) -> list
                     f"{path}: exists with other content, and {model_format.name} writes this file next to {out}. "
                     "Fix: move or delete it, or give another output"
                 )
+        agreement = None if compare is None else compare(files[0])
         for path, file in written.items():
             with atomic(path) as partial:
                 shutil.copyfile(file, partial)
-        return list(written)
+        return Exported(list(written), agreement)

@@ -8,21 +8,29 @@ Attention is computed in float32, because ONNX Runtime before 1.25 fuses transpo
 compute only in float32.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from onnx import TensorProto, checker, helper, numpy_helper  # pyright: ignore[reportMissingImports] - an extra
 
+from gradrank import __version__
 from gradrank.data.normalisation import LARGEST, Normaliser
+from gradrank.data.preparation import Step as PreparationStep
+from gradrank.export.format import NotExpressible
+from gradrank.training.nets.net import Net
 from gradrank.training.nets.steps import (
     Activation,
+    Affine,
     Attention,
     Clip,
     Concat,
     Cosine,
+    DocumentAttention,
     First,
     Flatten,
+    Gate,
     LayerNorm,
     Linear,
     Prepend,
@@ -34,14 +42,12 @@ from gradrank.training.nets.steps import (
     Sum,
 )
 from gradrank.training.scoring_form import (
-    AttentionForm,
     Combined,
     KernelForm,
     LinearForm,
     NetForm,
     QuadraticForm,
     ScoringForm,
-    StepsForm,
     Tree,
     TreesForm,
 )
@@ -109,11 +115,54 @@ class Graph:
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
         model = helper.make_model(
-            graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="gradrank", doc_string=description
+            graph,
+            opset_imports=opsets,
+            ir_version=IR_VERSION,
+            producer_name="gradrank",
+            producer_version=__version__,
+            doc_string=description,
         )
         helper.set_model_props(model, metadata)
         checker.check_model(model)
         return model.SerializeToString(deterministic=True)
+
+
+def prepared(graph: Graph, features: str, steps: Sequence[PreparationStep] | None) -> str:
+    """Return the (n, k) float32 columns that the steps of a preparation make of (n, d) float32 features."""
+    if steps is None:
+        return features
+    columns = []
+    for kind, run_of_kind in groupby(steps, key=lambda step: step.kind):
+        of_kind = list(run_of_kind)
+        if kind in ("number", "filled", "indicator", "category"):
+            columns.append(_of_numbers(graph, features, kind, of_kind))
+        else:
+            columns += [_of_category(graph, features, step) for step in of_kind]
+    return graph.node("Concat", *columns, axis=1)
+
+
+def _of_numbers(graph: Graph, features: str, kind: str, steps: Sequence[PreparationStep]) -> str:
+    """Return the (n, k) columns of k steps that make one column each."""
+    x = graph.node("Gather", features, graph.constant([step.column for step in steps], np.int64), axis=1)
+    if kind == "filled":
+        values = graph.constant([[step.values[0] for step in steps]], np.float32)
+        return graph.node("Where", graph.node("IsNaN", x), values, x)
+    return graph.cast(graph.node("IsNaN", x), np.float32) if kind == "indicator" else x
+
+
+def _of_category(graph: Graph, features: str, step: PreparationStep) -> str:
+    """Return the columns of the codes of a feature with categories."""
+    code = graph.node("Gather", features, graph.constant([step.column], np.int64), axis=1)
+    if step.kind == "one_hot":
+        return graph.cast(graph.node("Equal", code, graph.constant([step.values], np.float32)), np.float32)
+    last = len(step.values) - 1
+    is_known = graph.node(
+        "And",
+        graph.node("GreaterOrEqual", code, graph.constant(0.0, np.float32)),
+        graph.node("Less", code, graph.constant(float(last), np.float32)),
+    )
+    place = graph.cast(graph.node("Where", is_known, code, graph.constant(float(last), np.float32)), np.int64)
+    return graph.node("Gather", graph.constant(step.values, np.float32), place, axis=0)
 
 
 def normalised(graph: Graph, features: str, normaliser: Normaliser | None) -> str:
@@ -217,19 +266,8 @@ def _order(inner: np.ndarray, roots: np.ndarray, left: np.ndarray, right: np.nda
 EPSILON = 1e-5  # of layer norms
 
 
-def rows_after_steps(graph: Graph, x: str, steps: Steps) -> str:
-    """Return the (n, outputs) float32 rows after the steps for (n, d) float32 features, with the values of all tokens.
-
-    Without steps, return the features.
-    """
-    if not steps:
-        return x
-    x = run(graph, graph.node("Unsqueeze", x, graph.constant([2], np.int64)), steps)
-    return graph.node("Flatten", x, axis=1)
-
-
 def run(graph: Graph, x: str, steps: Steps) -> str:
-    """Return the (n, tokens, width) float32 result of the steps, one after another."""
+    """Return the (n, tokens, width) result of the steps, one after another."""
     for step in steps:
         x = _step(graph, x, step)
     return x
@@ -237,6 +275,9 @@ def run(graph: Graph, x: str, steps: Steps) -> str:
 
 def _step(graph: Graph, x: str, step: Step) -> str:
     match step:
+        case Affine(weights, biases):
+            products = graph.node("MatMul", graph.cast(x, weights.dtype), graph.constant(weights))
+            return graph.node("Add", products, graph.constant(biases))
         case Linear():
             return _linear(graph, x, step.weights)
         case Scale():
@@ -254,6 +295,8 @@ def _step(graph: Graph, x: str, step: Step) -> str:
             return graph.node("Relu", x)
         case Activation(name="selu"):
             return graph.node("Selu", x)
+        case Activation(name="tanh"):
+            return graph.node("Tanh", x)
         case Activation():
             left, right = graph.halves(x)
             return graph.node("Mul", left, graph.node("Relu", right))
@@ -265,12 +308,19 @@ def _step(graph: Graph, x: str, step: Step) -> str:
             return graph.node("Reshape", x, graph.constant([0, 1, -1], np.int64))
         case First():
             return graph.node("Slice", x, *(graph.constant([at], np.int64) for at in (0, 1, 1)))
+        case DocumentAttention():
+            return _attend_documents(graph, x, step)
         case Attention():
             return _attend_tokens(graph, x, step)
         case Sum():
             return graph.node("Add", run(graph, x, step.first), run(graph, x, step.second))
+        case Gate():
+            values = run(graph, x, step.values)
+            return graph.node("Add", graph.node("Mul", values, run(graph, x, step.gates)), values)
         case Concat():
             return graph.node("Concat", run(graph, x, step.first), run(graph, x, step.second), axis=2)
+        case _:
+            raise NotExpressible(f"the format has no step {type(step).__name__}")
 
 
 def _linear(graph: Graph, x: str, weights: np.ndarray) -> str:
@@ -305,6 +355,12 @@ def _attend_tokens(graph: Graph, x: str, step: Attention) -> str:
     return graph.node("Reshape", joined, graph.constant([0, 0, -1], np.int64))
 
 
+def _attend_documents(graph: Graph, x: str, step: DocumentAttention) -> str:
+    """Return the (n, 1, width) outputs of attention over n documents, which are the tokens of one list."""
+    documents = graph.node("Transpose", x, perm=[1, 0, 2])
+    return graph.node("Transpose", _attend_tokens(graph, documents, step), perm=[1, 0, 2])
+
+
 def layer_norm(graph: Graph, x: str, gains: np.ndarray, shifts: np.ndarray) -> str:
     """Return the layer norm over the last axis, computed in float64 and in the type of the gains."""
     x = graph.cast(x, np.float64)
@@ -314,9 +370,6 @@ def layer_norm(graph: Graph, x: str, gains: np.ndarray, shifts: np.ndarray) -> s
     deviation = graph.node("Sqrt", graph.node("Add", variance, graph.constant(EPSILON)))
     scaled = graph.node("Mul", graph.node("Div", centred, deviation), graph.constant(gains, np.float64))
     return graph.cast(graph.node("Add", scaled, graph.constant(shifts, np.float64)), gains.dtype)
-
-
-ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh"}  # key: name in Net. value: operator
 
 
 def standardised(graph: Graph, x: str, mean: np.ndarray, scale: np.ndarray, log_limit: float | None = None) -> str:
@@ -331,71 +384,14 @@ def standardised(graph: Graph, x: str, mean: np.ndarray, scale: np.ndarray, log_
     return graph.cast(graph.node("Div", centred, graph.constant(scale, np.float64)), np.float32)
 
 
-def net_outputs(graph: Graph, x: str, form: NetForm) -> str:
-    """Return the (n, K) outputs for (n, d) float32 features, in the type of the weights."""
-    net = form.net
-    x = standardised(graph, x, net.mean, net.scale, net.log_limit)
-    x = graph.cast(rows_after_steps(graph, x, net.input_steps), net.weights[0].dtype)
-    for layer, (weights, biases) in enumerate(zip(net.weights, net.biases, strict=True)):
-        if layer:
-            if net.gains:
-                x = layer_norm(graph, x, net.gains[layer - 1], net.shifts[layer - 1])
-            x = graph.node(ACTIVATIONS[net.activation], x)
-        x = _affine(graph, x, weights, biases)
-    return x
+def net_outputs(graph: Graph, x: str, net: Net) -> str:
+    """Return the (n, K) outputs for (n, d) float32 features, in the type of the arrays of the steps.
 
-
-def attention_outputs(graph: Graph, features: str, form: AttentionForm) -> str:
-    """Return the (n, K) float32 outputs for the (n, d) float32 features of all documents of one query."""
-    net, arrays = form.net, form.net.arrays
-    x = standardised(graph, features, net.mean, net.scale, net.log_limit)
-    x = _layer(graph, rows_after_steps(graph, x, net.input_steps), arrays, "embed")
-    for name in (f"blocks.{i}" for i in range(sum(key.endswith("joined.biases") for key in arrays))):
-        inner = _norm(graph, x, arrays, f"{name}.norm_before")
-        parts = [_layer(graph, inner, arrays, f"{name}.{part}") for part in ("query", "key", "value")]
-        x = graph.node("Add", x, _layer(graph, _attend_documents(graph, parts, net.heads), arrays, f"{name}.joined"))
-        inner = _layer(graph, _norm(graph, x, arrays, f"{name}.norm_between"), arrays, f"{name}.inner")
-        x = graph.node("Add", x, _layer(graph, graph.node("Relu", inner), arrays, f"{name}.outer"))
-    x = _norm(graph, x, arrays, "norm")
-    if net.net is not None:
-        hidden = net_outputs(graph, features, NetForm(net.net))
-        gated = graph.node("Mul", hidden, _layer(graph, x, arrays, "context"))
-        x = graph.node("Relu", graph.node("Add", gated, hidden))
-    return _layer(graph, x, arrays, "output")
-
-
-def steps_outputs(graph: Graph, x: str, form: StepsForm) -> str:
-    """Return the (n, K) float32 outputs of all members for (n, d) float32 features."""
-    net = form.net
-    return rows_after_steps(graph, standardised(graph, x, net.mean, net.scale, net.log_limit), net.steps)
-
-
-def _attend_documents(graph: Graph, parts: list[str], heads: int) -> str:
-    """Return the (n, width) outputs of attention; see gradrank.training.nets.attention_net.attend.
-
-    parts: the (n, width) query, key and value.
+    If the net scores whole queries, the n documents are those of one query.
     """
-    shape = graph.constant([0, heads, -1], np.int64)  # 0 keeps the number of documents
-    query, key, value = (graph.node("Reshape", part, shape) for part in parts)
-    query, value = (graph.node("Transpose", part, perm=[1, 0, 2]) for part in (query, value))
-    products = graph.node("MatMul", query, graph.node("Transpose", key, perm=[1, 2, 0]))
-    head_width = graph.node("Shape", query, start=2)
-    root = graph.node("Sqrt", graph.cast(head_width, np.float32))
-    weights = graph.node("Softmax", graph.node("Div", products, root), axis=2)
-    joined = graph.node("Transpose", graph.node("MatMul", weights, value), perm=[1, 0, 2])
-    return graph.node("Reshape", joined, graph.constant([0, -1], np.int64))
-
-
-def _layer(graph: Graph, x: str, arrays: Mapping[str, np.ndarray], name: str) -> str:
-    return _affine(graph, x, arrays[f"{name}.weights"], arrays[f"{name}.biases"])
-
-
-def _norm(graph: Graph, x: str, arrays: Mapping[str, np.ndarray], name: str) -> str:
-    return layer_norm(graph, x, arrays[f"{name}.weights"], arrays[f"{name}.biases"])
-
-
-def _affine(graph: Graph, x: str, weights: np.ndarray, biases: np.ndarray) -> str:
-    return graph.node("Gemm", x, graph.constant(weights), graph.constant(biases, weights.dtype))
+    x = standardised(graph, x, net.mean, net.scale, net.log_limit)
+    x = run(graph, graph.node("Unsqueeze", x, graph.constant([2], np.int64)), net.steps)
+    return graph.node("Flatten", x, axis=1)
 
 
 def outputs(graph: Graph, x: str, form: ScoringForm) -> str:
@@ -410,11 +406,7 @@ def outputs(graph: Graph, x: str, form: ScoringForm) -> str:
         case TreesForm():
             return trees(graph, x, form)
         case NetForm():
-            return graph.cast(net_outputs(graph, x, form), np.float64)
-        case AttentionForm():
-            return graph.cast(attention_outputs(graph, x, form), np.float64)
-        case StepsForm():
-            return graph.cast(steps_outputs(graph, x, form), np.float64)
+            return graph.cast(net_outputs(graph, x, form.net), np.float64)
         case KernelForm():
             return _kernel(graph, x, form)
         case Combined():
@@ -425,7 +417,7 @@ def scores_whole_queries(form: ScoringForm) -> bool:
     """Return True if the score of a document depends on the other documents of the query."""
     if isinstance(form, Combined):
         return any(map(scores_whole_queries, form.forms))
-    return isinstance(form, AttentionForm)
+    return isinstance(form, NetForm) and form.net.scores_whole_queries
 
 
 def _quadratic(graph: Graph, x: str, form: QuadraticForm) -> str:

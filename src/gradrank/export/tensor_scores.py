@@ -12,18 +12,11 @@ Arrays = Mapping[str, np.ndarray]
 EPSILON = 1e-5  # of layer norms
 
 
-def rows_after_steps(
-    x: np.ndarray, description: Sequence[Mapping[str, Any]], arrays: Arrays, prefix: str
-) -> np.ndarray:
-    """Return the (n, outputs) rows after the steps for (n, d) features, with the values of all tokens.
+def run(x: np.ndarray, description: Sequence[Mapping[str, Any]], arrays: Arrays, prefix: str) -> np.ndarray:
+    """Return the (n, tokens, width) result of the steps for the (n, d, 1) inputs of one query.
 
     description: the steps. arrays: the arrays of the file. prefix: the first part of the names of the steps' arrays.
     """
-    return run(x[:, :, None], description, arrays, prefix).reshape(len(x), -1)
-
-
-def run(x: np.ndarray, description: Sequence[Mapping[str, Any]], arrays: Arrays, prefix: str) -> np.ndarray:
-    """Return the (n, tokens, width) result of the steps, one after another; see `rows_after_steps`."""
     for number, step in enumerate(description):
         x = _step(x, step, arrays, f"{prefix}{number}.")
     return x
@@ -37,6 +30,8 @@ def _step(x: np.ndarray, step: Mapping[str, Any], arrays: Arrays, prefix: str) -
         return run(x, step[name], arrays, f"{prefix}{name}.")
 
     match step["kind"]:
+        case "Affine":
+            return x @ own("weights") + own("biases")
         case "Linear":
             weights = own("weights")
             return x @ weights if weights.ndim == 2 else np.einsum("ntw,twv->ntv", x, weights)
@@ -64,8 +59,14 @@ def _step(x: np.ndarray, step: Mapping[str, Any], arrays: Arrays, prefix: str) -
             return x[:, :1]
         case "Attention":
             return _attention(inner("query"), inner("key"), inner("value"), step["heads"])
+        case "DocumentAttention":
+            query, key, value = (inner(name).transpose(1, 0, 2) for name in ("query", "key", "value"))
+            return _attention(query, key, value, step["heads"]).transpose(1, 0, 2)
         case "Sum":
             return inner("first") + inner("second")
+        case "Gate":
+            values = inner("values")
+            return values * inner("gates") + values
         case "Concat":
             return np.concatenate([inner("first"), inner("second")], axis=2)
         case kind:
@@ -76,6 +77,8 @@ def _activation(x: np.ndarray, name: str) -> np.ndarray:
     match name:
         case "relu":
             return np.maximum(x, 0.0)
+        case "tanh":
+            return np.tanh(x)
         case "selu":
             negative = 1.6732632423543772 * np.expm1(np.minimum(x, 0.0))
             return 1.0507009873554805 * np.where(x > 0.0, x, negative)
@@ -87,7 +90,7 @@ def _activation(x: np.ndarray, name: str) -> np.ndarray:
 
 
 def _attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, heads: int) -> np.ndarray:
-    """Return the (n, queries, width) outputs of attention within each document."""
+    """Return the (n, queries, width) outputs of attention within each of n groups of tokens."""
     q, k, v = (x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3) for x in (query, key, value))
     logits = q @ k.transpose(0, 1, 3, 2) / np.sqrt(q.shape[3])
     weights = np.exp(logits - logits.max(axis=3, keepdims=True))
@@ -130,11 +133,7 @@ def outputs(x: np.ndarray, form: Mapping[str, Any], arrays: Arrays, prefix: str 
                 return (z * own["weights"]).sum(axis=1, keepdims=True)
             return ((z @ own["weights"]) * z).sum(axis=1, keepdims=True)
         case "net":
-            return _net(x, form, own)
-        case "attention":
-            return _attention_net(x, form, own)
-        case "steps":
-            return rows_after_steps(_standardised(x, own), form["steps"], own, "")
+            return run(_standardised(x, own)[:, :, None], form["steps"], own, "").reshape(len(x), -1)
         case "kernel":
             return _kernel(x, form, own)
         case "combined":
@@ -142,51 +141,6 @@ def outputs(x: np.ndarray, form: Mapping[str, Any], arrays: Arrays, prefix: str 
             return _combined(np.hstack(parts), form["rule"], own["weights"])
         case kind:
             raise ValueError(f"unknown kind {kind!r}")
-
-
-def _net(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
-    x = _inputs(x, form, own)
-    for layer in range(form["layers"]):
-        if layer:
-            if f"gains.{layer - 1}" in own:
-                x = _layer_norm(x, own[f"gains.{layer - 1}"], own[f"shifts.{layer - 1}"])
-            x = np.tanh(x) if form["activation"] == "tanh" else np.maximum(x, 0.0)
-        x = x @ own[f"weights.{layer}"].astype(np.float64) + own[f"biases.{layer}"]
-    return x
-
-
-def _attention_net(features: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
-    def layer(name: str, x: np.ndarray) -> np.ndarray:
-        return x @ own[f"{name}.weights"].astype(np.float64) + own[f"{name}.biases"]
-
-    def norm(name: str, x: np.ndarray) -> np.ndarray:
-        return _layer_norm(x, own[f"{name}.weights"], own[f"{name}.biases"])
-
-    x = layer("embed", _inputs(features, form, own))
-    block = 0
-    while f"blocks.{block}.joined.biases" in own:
-        name = f"blocks.{block}"
-        inner = norm(f"{name}.norm_before", x)
-        query, key, value = (layer(f"{name}.{part}", inner) for part in ("query", "key", "value"))
-        x = x + layer(f"{name}.joined", _heads(query, key, value, form["heads"]))
-        inner = np.maximum(layer(f"{name}.inner", norm(f"{name}.norm_between", x)), 0.0)
-        x = x + layer(f"{name}.outer", inner)
-        block += 1
-    x = norm("norm", x)
-    if form["tower"] is not None:
-        tower = {name.removeprefix("tower."): array for name, array in own.items() if name.startswith("tower.")}
-        hidden = _net(features, form["tower"], tower)
-        x = np.maximum(hidden * layer("context", x) + hidden, 0.0)
-    return layer("output", x)
-
-
-def _heads(query: np.ndarray, key: np.ndarray, value: np.ndarray, heads: int) -> np.ndarray:
-    """Return the (n, width) outputs of attention over the n documents, for (n, width) arguments."""
-    q, k, v = (x.reshape(len(x), heads, -1).transpose(1, 0, 2) for x in (query, key, value))
-    logits = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[2])
-    weights = np.exp(logits - logits.max(axis=2, keepdims=True))
-    weights /= weights.sum(axis=2, keepdims=True)
-    return (weights @ v).transpose(1, 0, 2).reshape(query.shape)
 
 
 def _kernel(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
@@ -210,20 +164,10 @@ def _combined(outputs: np.ndarray, rule: str, weights: np.ndarray) -> np.ndarray
     return outputs @ weights.reshape(-1, 1)
 
 
-def _inputs(x: np.ndarray, form: Mapping[str, Any], own: Arrays) -> np.ndarray:
-    x = _standardised(x, own)
-    return rows_after_steps(x, form["input_steps"], own, "inputs.") if "input_steps" in form else x
-
-
 def _standardised(x: np.ndarray, own: Arrays) -> np.ndarray:
     if "log_limit" in own:
         x = _single(np.clip(np.sign(x) * np.log1p(np.abs(x)), -own["log_limit"], own["log_limit"]))
     return _single((x - own["mean"]) / own["scale"])
-
-
-def _layer_norm(x: np.ndarray, gains: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    centred = x - x.mean(axis=1, keepdims=True)
-    return centred / np.sqrt(np.square(centred).mean(axis=1, keepdims=True) + EPSILON) * gains + shifts
 
 
 def _single(x: np.ndarray) -> np.ndarray:

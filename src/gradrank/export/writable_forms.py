@@ -4,7 +4,7 @@ Search engines compute with float32 numbers and score one document at a time. Th
 becomes a part of the model.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -91,11 +91,11 @@ def linear_of(form: ScoringForm) -> LinearForm | None:
 
 
 def _linear_of_net(form: NetForm) -> LinearForm | None:
-    net = form.net
-    if len(net.weights) > 1 or form.outputs > 1 or net.log_limit is not None or net.input_steps:
+    net, layers = form.net, form.net.layers
+    if layers is None or len(layers) > 1 or form.outputs > 1 or net.log_limit is not None:
         return None
-    weights = net.weights[0][:, 0] / net.scale.astype(np.float64)
-    return LinearForm(weights, float(net.biases[0][0] - weights @ net.mean))
+    weights = layers[0].weights[:, 0] / net.scale.astype(np.float64)
+    return LinearForm(weights, float(layers[0].biases[0] - weights @ net.mean))
 
 
 def linear_without_normaliser(linear: LinearForm, normaliser: Normaliser | None) -> LinearForm:
@@ -106,11 +106,6 @@ def linear_without_normaliser(linear: LinearForm, normaliser: Normaliser | None)
     varies = normaliser.deviation > 0.0  # a constant feature is 0 after the normalisation
     weights = np.divide(linear.weights, normaliser.deviation, out=np.zeros(len(varies)), where=varies)
     return LinearForm(weights, linear.intercept - float(weights @ normaliser.mean))
-
-
-def has_missing_branches(trees: Sequence[Tree]) -> bool:
-    """Return whether a node sends missing values to another child than 0."""
-    return any((tree.missing_left != (tree.threshold >= 0.0))[tree.feature >= 0].any() for tree in trees)
 
 
 def float32_trees(form: TreesForm, normaliser: Normaliser | None) -> tuple[Tree, ...]:
@@ -124,6 +119,59 @@ def float32_trees(form: TreesForm, normaliser: Normaliser | None) -> tuple[Tree,
         none, zero = np.array([-1]), np.zeros(1)
         trees.append(Tree(none, zero, none, none, np.array([False]), np.array([form.intercept])))
     return tuple(replace(tree, value=as_float32(tree.value, "the value of a leaf")) for tree in trees)
+
+
+PRESENT = np.nextafter(LARGEST, np.float32(0.0))  # every value but the largest is at most this
+MOST_NODES = 10_000_000
+
+
+def with_missing_right(tree: Tree) -> Tree:
+    """Return a tree with the same scores in which a missing value goes right at every node.
+
+    tree: a tree with float32 thresholds. A node that sends missing values left becomes a test whether the feature is
+    present, which any finite value but the largest float32 passes. The tests on the same feature below it know the
+    answer. The largest float32 counts as missing. Raises NotExpressible if the tree grows too large.
+    """
+    rows: list[list] = [[]]
+    stack: list[tuple[int, int, dict[int, bool]]] = [(0, 0, {})]
+    while stack:
+        if len(rows) > MOST_NODES:
+            raise NotExpressible(f"a tree has more than {MOST_NODES:,} nodes without branches for missing values")
+        number, node, known = stack.pop()
+        node = _undecided(tree, node, known)
+        feature, threshold = int(tree.feature[node]), tree.threshold[node]
+        left, right = int(tree.left[node]), int(tree.right[node])
+        if feature < 0:
+            rows[number] = [-1, 0.0, -1, -1, float(tree.value[node])]
+            continue
+        present, missing = {**known, feature: True}, {**known, feature: False}
+        if threshold >= LARGEST:  # a test whether the feature is present
+            test, first, second = PRESENT, (left, present), (right, missing)
+        elif feature not in known and tree.missing_left[node]:
+            test, first, second = PRESENT, (node, present), (left, missing)
+        else:
+            test, first, second = threshold, (left, known), (right, known)
+        rows[number] = [feature, test, len(rows), len(rows) + 1, 0.0]
+        stack += [(len(rows), *first), (len(rows) + 1, *second)]
+        rows += [[], []]
+    feature, threshold, left, right, value = (np.array(column) for column in zip(*rows, strict=True))
+    return Tree(feature, threshold.astype(np.float64), left, right, np.zeros(len(rows), bool), value)
+
+
+def _undecided(tree: Tree, node: int, known: Mapping[int, bool]) -> int:
+    """Return the first node from `node` on that is a leaf, or whose answer does not follow from `known`.
+
+    known: whether a feature is present, as far as it is known.
+    """
+    while (feature := int(tree.feature[node])) >= 0:
+        left, right = int(tree.left[node]), int(tree.right[node])
+        if known.get(feature) is False:
+            node = left if tree.missing_left[node] else right
+        elif tree.threshold[node] >= LARGEST and (feature in known or tree.missing_left[node]):
+            node = left
+        else:
+            break
+    return node
 
 
 def as_float32(values: np.ndarray, name: str) -> np.ndarray:

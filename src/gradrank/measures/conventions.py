@@ -56,6 +56,9 @@ CONVENTIONS = PROGRAMS | {
 }
 
 
+DEFAULT = "standard"  # the convention of every command and function for which none is given
+
+
 def in_expectation(name: str) -> str | None:
     """Return the name of the convention that differs from convention `name` only in `ties="expected"`.
 

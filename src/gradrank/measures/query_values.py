@@ -33,7 +33,8 @@ def query_table(
     """
     labels, offsets, ids = judgements.labels, judgements.offsets, judgements.docids
     ranked = None if ranked is None or ranked.all() else ranked
-    values = compute(metrics, scores, labels, offsets, convention, ids, ranked)
+    status, stratum = judgements.status, judgements.stratum
+    values = compute(metrics, scores, labels, offsets, convention, ids, ranked, status, stratum)
     ids = {"qid": judgements.qids} | ({} if judgements.names is None else {QUERY: judgements.names})
     return pl.DataFrame(ids | values).with_columns(pl.col(metrics).fill_nan(None))
 

@@ -1,25 +1,28 @@
 """Score files: LETOR (one score per line), TREC runs and tables of gradrank and of other programs.
 
-Every line is checked. Tables are Parquet, and CSV and TSV with a header. The columns are recognised by the names in
-data/tables/roles.py. Rows with ids are matched by these ids. In a table without ids, the rows are in the order
-of the data, so a column that nothing explains is refused: it may be an id.
+Every line is checked. Tables are Parquet, Feather, JSON, JSON lines, and CSV and TSV with a header, or frames in memory
+(held_data.py). The columns are recognised by the names in data/tables/roles.py. Rows with ids are matched by these ids.
+In a table without ids, the rows are in the order of the data, so a column that nothing explains is refused: it may be
+an id.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
-from gradrank.data.exact_values import merged_row, merged_text, query_id_error, text_ids
-from gradrank.data.file_forms import blocks, plain_name, readable_path
+from gradrank.data.exact_values import merged_row, merged_text, text_ids
+from gradrank.data.file_forms import check_form, plain_name, readable_path
 from gradrank.data.layout import is_table
 from gradrank.data.tables.files import SEPARATORS
 from gradrank.data.tables.roles import ESTIMATES, ROLE_NAMES, SCORES, is_index, is_of_run, named_columns, normalised
 from gradrank.data.tables.table import RawTable, floats, raw_table
+from gradrank.measures.held_data import SCORE, file_frame
 from gradrank.measures.judgements import (
     DIGITS,
     Judgements,
@@ -27,64 +30,78 @@ from gradrank.measures.judgements import (
     document_ids,
     existing_file,
     first_document,
+    first_fields,
     group_queries,
+    id_column,
     incomplete_judgements,
     lines,
+    repeated_documents,
+    text_lines,
 )
+from gradrank.measures.ranking import JUDGED, UNJUDGED
 from gradrank.training.fold_folder import FoldFolder
 
 HEADER_HINT = " (the first row must have the names of the columns)"
 SPLIT, RANKED = "split", "ranked"  # columns of gradrank's own scores
+STATUS = {number: pl.lit(number, pl.Int8) for number in (JUDGED, UNJUDGED)}
 
 
 def is_run_table(path: Path) -> bool:
-    """Return True for Parquet, and for CSV and TSV whose first row is neither a score nor a row of a TREC run."""
+    """Return True for Parquet, and for CSV and TSV whose first row is neither a score nor a row of a run."""
     if not is_table(path) or plain_name(path).suffix.lower() not in SEPARATORS:
         return is_table(path)
-    head = next(blocks(path), b"").removeprefix(b"\xef\xbb\xbf")
-    fields = next(filter(None, (line.split() for line in head.splitlines())), [])
-    numbers = fields if len(fields) == 1 else fields[4:5] if len(fields) == 6 else []
-    return not numbers or pl.Series([numbers[0].decode(errors="replace")]).cast(pl.Float64, strict=False)[0] is None
+    fields = first_fields(path)
+    form = FORMS.get(min(len(fields), MOST_FIELDS))
+    return form is None or not _is_number(fields[form.score])
 
 
-def read_run_table(path: Path, judgements: Judgements, split: str) -> tuple[pl.DataFrame, RawTable]:
-    """Read a table of scores, and return its rows and the table from which they are.
+def _is_number(text: bytes) -> bool:
+    values = pl.Series([text.decode(errors="replace")]).cast(pl.Float64, strict=False)
+    return values[0] is not None
 
-    The columns are `number` (of the row, from 1), `score`, `text` (the score as it is in the file), perhaps `query` and
-    `docid`, and perhaps `ranked`. judgements: if several columns may have the ids, those whose ids occur in the
-    judgements are used. split: if the table has a column `split`, only the rows with this value are returned.
 
-    Raises GradrankError if the columns are not recognised, and if an id or a score is malformed.
-    """
+def read_run_table(path: Path) -> RawTable:
+    """Return the table in a file of scores. Raises GradrankError if the file is damaged."""
     fold = FoldFolder(path.parent)
     if fold.finished and path == fold.scores_path:
         fold.check(path)
         frame = pl.read_parquet(path)
         names = frame.columns
-        raw = RawTable(path, names, frame.rename({name: f"c{number}" for number, name in enumerate(names)}))
-    else:
-        raw = raw_table(path, path)
+        return RawTable(path, names, frame.rename({name: f"c{number}" for number, name in enumerate(names)}))
+    return raw_table(path, path)
+
+
+def run_rows(raw: RawTable, judgements: Judgements | None, split: str) -> pl.DataFrame:
+    """Return the rows of a table of scores.
+
+    The columns are `number` (of the row, from 1), `score`, perhaps `query` and `docid`, and perhaps `ranked`.
+    judgements: if several columns may have the ids, those whose ids occur in the judgements are used. Without
+    judgements, they are `qid` and `docno`, as in PyTerrier. split: if the table has a column `split`, only the rows
+    with this value are returned.
+
+    Raises GradrankError if the columns are not recognised, and if an id or a score is malformed.
+    """
     if repeated := [name for name in raw.names if raw.names.count(name) > 1]:
         hint = HEADER_HINT if raw.is_text else ""
         raise GradrankError(
-            f"{path}: several columns are called {repeated[0]!r}{hint}. Fix: rename or delete all but one"
+            f"{raw.where}: several columns are called {repeated[0]!r}{hint}. Fix: rename or delete all but one"
         )
-    score = _score_column(raw)
-    columns = {"score": _scores(raw, score), "text": raw.column(score).cast(pl.String)}
+    score = score_column(raw)
+    columns = {"score": _scores(raw, score)}
     names = _id_columns(raw, judgements)
     if names is None:
         _check_explained(raw, score)
     else:
-        columns |= {role: _ids(raw, name) for role, name in zip(("query", "docid"), names, strict=True)}
+        columns |= {role: id_column(raw, name) for role, name in zip(("query", "docid"), names, strict=True)}
     if RANKED in raw.names:
         columns[RANKED] = _ranked(raw)
     frame = pl.DataFrame([column.alias(name) for name, column in columns.items()]).with_row_index("number", offset=1)
     if SPLIT in raw.names:
         frame = frame.filter(raw.column(SPLIT).cast(pl.String) == split)
-    return frame, raw
+    return frame
 
 
-def _score_column(raw: RawTable) -> str:
+def score_column(raw: RawTable) -> str:
     """Return the name of the column of scores. A column `score` takes precedence over the other names."""
     found = [name for name in raw.names if normalised(name) in SCORES]
     found = [name for name in found if normalised(name) == "score"] or found
@@ -126,7 +143,7 @@ def check_merged(found: object, where: str) -> None:
         )
 
 
-def _id_columns(raw: RawTable, judgements: Judgements) -> tuple[str, str] | None:
+def _id_columns(raw: RawTable, judgements: Judgements | None) -> tuple[str, str] | None:
     """Return the names of the columns of query and document ids, or None if the table has neither."""
     queries, documents = named_columns("query", raw.names), named_columns("docid", raw.names)
     if bool(queries) != bool(documents):
@@ -138,10 +155,13 @@ def _id_columns(raw: RawTable, judgements: Judgements) -> tuple[str, str] | None
         )
     if not queries:
         return None
-    return (
-        _matching(raw, queries, judgements.id_of_row.unique()),
-        _matching(raw, documents, None if judgements.docids is None else judgements.docids.unique()),
-    )
+    if judgements is None:
+        queries, documents = (
+            [name for name in names if normalised(name) == first] if len(names) > 1 else names
+            for names, first in ((queries, "qid"), (documents, "docno"))
+        )
+        return _matching(raw, queries, None), _matching(raw, documents, None)
+    return (_matching(raw, queries, judgements.id_of_row), _matching(raw, documents, judgements.docids))
 
 
 def _matching(raw: RawTable, names: Sequence[str], known: pl.Series | None) -> str:
@@ -152,7 +172,8 @@ def _matching(raw: RawTable, names: Sequence[str], known: pl.Series | None) -> s
     if len(names) == 1:
         return names[0]
     columns = {name: text_ids(raw.column(name), name, raw.where) for name in names}
-    matching = [name for name, ids in columns.items() if known is not None and ids.is_in(known.implode()).any()]
+    known = pl.Series([], dtype=pl.String) if known is None else known.unique()
+    matching = [name for name, ids in columns.items() if ids.is_in(known.implode()).any()]
     if len(matching) > 1 and all(columns[name].equals(columns[matching[0]]) for name in matching):
         matching = matching[:1]
     if len(matching) != 1:
@@ -177,21 +198,6 @@ def _check_explained(raw: RawTable, score: str) -> None:
             )
 
 
-def _ids(raw: RawTable, name: str) -> pl.Series:
-    """Return a column of ids as text. Raises GradrankError if an id is missing or has white space around it."""
-    values = raw.column(name)
-    ids = text_ids(values.cast(pl.String) if values.dtype == pl.Boolean else values, name, raw.where)
-    is_bad = ids.is_null() | (ids.str.strip_chars() == "").fill_null(True)
-    if is_bad.any():
-        raise raw.bad_row(name, int(is_bad.arg_true()[0]), "the id is missing. Fix: add it, or delete the row")
-    if named_columns("query", [name]):
-        for query in ids.unique(maintain_order=True):
-            if reason := query_id_error(query):
-                row = int((ids == query).arg_true()[0])
-                raise raw.bad_row(name, row, f"{reason}. Fix: correct the id")
-    return ids
-
-
 def _ranked(raw: RawTable) -> pl.Series:
     values = raw.column(RANKED)
     if raw.is_text:
@@ -212,8 +218,9 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
     """Return (n,) float64 scores of the rows of `judgements`; a higher score means a better rank.
 
     The file has one of these forms. A text file has one score per line, in row order. A TREC run has lines `qid Q0
-    docid rank score tag`, in any order. A table (Parquet, or CSV or TSV with a header) has a column `score`. Its rows
-    are in row order, or in any order if it also has columns `qid` and `docid`. Other common names of these columns are
+    docid rank score tag`, in any order; FORMS lists its other forms. A table (Parquet, Feather, JSON, JSON lines, or
+    CSV or TSV with a header) has a column `score`. Its rows are in row order, or in any order if it also has columns
+    `qid` and `docid`. Other common names of these columns are
     recognised (data/tables/roles.py). If the table has a column `split`, only the rows whose value in it is the
     argument `split` are read. If the file has a column `ranked`, documents with the value False have no rank.
 
@@ -228,23 +235,28 @@ def read_scores(path: Path | str, judgements: Judgements, split: str = "test") -
 
 
 def read_ranking(
-    path: Path | str, judgements: Judgements, split: str = "test"
+    path: Path | str | RawTable, judgements: Judgements, split: str = "test"
 ) -> tuple[Judgements, np.ndarray, np.ndarray]:
     """Read a ranking that may leave documents out, by the rules of trec_eval.
+
+    path: a score file, or a table in memory.
 
     Returns the judgements, the (n,) float64 scores, and (n,) booleans that are True for documents in the ranking. If
     the judgements are qrels, the returned judgements also contain the ranked documents that are not judged, with grade
     0. A note on stderr gives the number of ranked and of unjudged documents. The forms of the file and the errors are
     those of `read_scores`, except that documents may be without a score.
     """
-    judgements, scores, ranked = _read_ranking(readable_path(path), judgements, split)
+    source = path if isinstance(path, RawTable) else readable_path(path)
+    judgements, scores, ranked = _read_ranking(source, judgements, split)
     if not ranked.all():
+        where = path.where if isinstance(path, RawTable) else path
         unranked = len(judgements.qids) - len(np.unique(_query_of_row(judgements)[ranked]))
         _note(
-            f"{path}: ranks {ranked.sum()} of {len(ranked)} documents. As in trec_eval, the other documents have no "
+            f"{where}: ranks {ranked.sum()} of {len(ranked)} documents. As in trec_eval, the other documents have no "
             "rank; the relevant ones among them count in recall and in the ideal ranking"
             + (
-                f". {unranked} of {len(judgements.qids)} queries are not in the file and score 0 (as with trec_eval -c)"
+                f". {unranked} of {len(judgements.qids)} queries are not in the ranking and score 0 (as with "
+                "trec_eval -c)"
                 if unranked
                 else ""
             )
@@ -252,31 +264,75 @@ def read_ranking(
     return judgements, scores, ranked
 
 
-def _read_ranking(path: Path, judgements: Judgements, split: str) -> tuple[Judgements, np.ndarray, np.ndarray]:
-    path = existing_file(path)
-    if is_run_table(path):
-        table, raw = read_run_table(path, judgements, split)
-    else:
-        table, raw = _read_text(path), None
+def read_run(source: Path | str | RawTable) -> pl.DataFrame:
+    """Return the columns `query`, `docid` (text) and `score` (float64) of a run, without judgements.
 
-    def place(rows: pl.DataFrame) -> str:
+    source: a file in one of the forms of `read_scores`, or a table in memory. Raises GradrankError as `read_scores`
+    does, and if the run has no ids of queries and documents.
+    """
+    rows = _score_rows(source if isinstance(source, RawTable) else readable_path(source), None, "test")
+    if "docid" not in rows.table.columns:
+        raise GradrankError(
+            f"{rows.path}: the run has no ids of queries and documents. Fix: give a run with ids, or judgements as well"
+        )
+    rows.refuse_repeated()
+    return rows.table.filter("ranked").select("query", "docid", "score")
+
+
+class ScoreRows(NamedTuple):
+    """The rows of scores in a file or table: those of `run_rows` or of text, with the column `ranked`."""
+
+    table: pl.DataFrame
+    path: Path | str
+    raw: RawTable | None
+
+    def place(self, rows: pl.DataFrame) -> str:
         """Return the position in the file of the first of `rows`."""
         number = rows["number"][0]
-        return f"line {number}" if raw is None else raw.location(number - 1)
+        return f"line {number}" if self.raw is None else self.raw.location(number - 1)
 
+    def refuse_repeated(self) -> None:
+        """Raise GradrankError if a document has two scores."""
+        if len(repeated := repeated_documents(self.table)):
+            raise GradrankError(
+                f"{self.path}, {self.place(repeated)}: {first_document(repeated)} has a second score. Fix: keep one "
+                "of the rows, and give one file per system"
+            )
+
+
+def _score_rows(source: Path | RawTable, judgements: Judgements | None, split: str) -> ScoreRows:
+    raw = source if isinstance(source, RawTable) else None
+    path = source.where if isinstance(source, RawTable) else existing_file(source)
+    if isinstance(path, Path) and raw is None:
+        if (frame := file_frame(path, SCORE)) is not None:
+            raw = raw_table(frame, path)
+        else:
+            check_form(path)
+            raw = read_run_table(path) if is_run_table(path) else None
+    table = run_rows(raw, judgements, split) if raw is not None else _read_text(Path(path))
     if table.is_empty():
         raise GradrankError(f"{path}: the file has no scores")
 
     if "ranked" not in table.columns:
         table = table.with_columns(ranked=True)
+    rows = ScoreRows(table, path, raw)
     invalid = table.filter(pl.col("ranked") & (pl.col("score").is_null() | ~pl.col("score").is_finite()))
     if len(invalid):
+        text = invalid["text"] if raw is None else raw.column(score_column(raw))[invalid["number"] - 1].cast(pl.String)
         raise GradrankError(
-            f"{path}, {place(invalid)}: {invalid['text'][0]!r} is not a finite number. Fix: give every document a "
+            f"{path}, {rows.place(invalid)}: {text[0]!r} is not a finite number. Fix: give every document a "
             "finite score, or leave it out of a run with ids"
         )
+    return rows
+
+
+def _read_ranking(
+    source: Path | RawTable, judgements: Judgements, split: str
+) -> tuple[Judgements, np.ndarray, np.ndarray]:
+    rows = _score_rows(source, judgements, split)
+    table, path = rows.table, rows.path
     if "docid" in table.columns:
-        return _by_id(table, _with_ids(judgements, table, path), path, place)
+        return _by_id(rows, _with_ids(judgements, table, path))
     if not judgements.complete:
         raise GradrankError(f"{path}: the file has no document ids, which qrels require. Fix: give a TREC run")
     if len(table) != len(judgements.labels):
@@ -287,30 +343,72 @@ def _read_ranking(path: Path, judgements: Judgements, split: str) -> tuple[Judge
     return judgements, table["score"].fill_null(0.0).fill_nan(0.0).to_numpy(), table["ranked"].to_numpy()
 
 
+class RunForm(NamedTuple):
+    """The lines of a form of runs: their text for messages, and the places of the ids and of the score or rank."""
+
+    text: str
+    query: int
+    docid: int
+    score: int
+
+
+# key: the number of fields of the first line. trec_eval ignores what follows the tag.
+MOST_FIELDS = 6
+FORMS = {
+    1: RunForm("score", 0, 0, 0),
+    3: RunForm("qid docid score` or `qid docid rank", 0, 1, 2),
+    4: RunForm("qid docid rank score", 0, 1, 3),
+    5: RunForm("qid Q0 docid rank score", 0, 2, 4),
+    6: RunForm("qid Q0 docid rank score tag", 0, 2, 4),
+}
+
+
 def _read_text(path: Path) -> pl.DataFrame:
+    fields = first_fields(path)
+    form = FORMS.get(min(len(fields), MOST_FIELDS))
+    if form is None or len(fields) == 1 or not (len(fields) >= MOST_FIELDS or _is_number(fields[form.score])):
+        return _read_lines(path)
+    return _read_run(text_lines(path), form, len(fields), path)
+
+
+def _read_lines(path: Path) -> pl.DataFrame:
+    """Read one score per line."""
     read = collect(lines(path), path)
     while len(read) and not read["text"][-1]:  # blank lines at the end are ignored
         read = read[:-1]
-    if not len(read) or len(read["text"][0].split()) != 6:
-        check_merged(merged_text(read["text"]), str(path))
-        return read.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
-    groups = pl.col("text").str.extract_groups(r"^(\S+)\s+\S+\s+(\S+)\s+\S+\s+(\S+)\s+\S+$")
-    fields = read.with_columns(groups.alias("fields")).unnest("fields")
-    bad = fields.filter(pl.col("1").is_null())
+    check_merged(merged_text(read["text"]), str(path))
+    return read.with_columns(score=pl.col("text").cast(pl.Float64, strict=False))
+
+
+def _read_run(read: pl.DataFrame, form: RunForm, width: int, path: Path) -> pl.DataFrame:
+    """Return the rows of a run. width: the number of fields of the first line."""
+    named = {form.query: "query", form.docid: "docid", form.score: "value"}
+    pattern = r"\s+".join(rf"(?<{named[place]}>\S+)" if place in named else r"\S+" for place in range(form.score + 1))
+    end = "$" if width < MOST_FIELDS - 1 else r"(?:\s.*)?$" if width == MOST_FIELDS - 1 else r"\s+\S.*$"
+    fields = read.with_columns(pl.col("text").str.extract_groups(f"^{pattern}{end}").alias("fields")).unnest("fields")
+    bad = fields.filter(pl.col("query").is_null())
     if len(bad):
         place = f"{path}, line {bad['number'][0]}"
-        raise GradrankError(f"{place}: expected `qid Q0 docid rank score tag`, found {bad['text'][0][:60]!r}")
-    check_merged(merged_text(fields["3"]), str(path))
-    return fields.select(
-        "number",
-        query=pl.col("1"),
-        docid=pl.col("2"),
-        text=pl.col("3"),
-        score=pl.col("3").cast(pl.Float64, strict=False),
-    )
+        raise GradrankError(f"{place}: expected `{form.text}`, found {bad['text'][0][:60]!r}")
+    check_merged(merged_text(fields["value"]), str(path))
+    score = pl.col("value").cast(pl.Float64, strict=False)
+    if width == 3:
+        is_ranks = _are_ranks(fields)
+        _note(f"{path}: the third field of each line is read as the {'rank' if is_ranks else 'score'}")
+        score = -score if is_ranks else score
+    return fields.select("number", "query", "docid", text=pl.col("value"), score=score)
 
 
-def _with_ids(judgements: Judgements, table: pl.DataFrame, path: Path) -> Judgements:
+def _are_ranks(fields: pl.DataFrame) -> bool:
+    """Return True if the values of each query are different whole numbers from 1, as in runs of MS MARCO."""
+    if not fields["value"].str.contains(r"^[1-9][0-9]*$").all():
+        return False
+    ranks = fields.select("query", rank=pl.col("value").cast(pl.Float64)).group_by("query")
+    found = ranks.agg(first=pl.col("rank").min(), is_distinct=pl.col("rank").is_unique().all())
+    return bool(((found["first"] == 1) & found["is_distinct"]).all())
+
+
+def _with_ids(judgements: Judgements, table: pl.DataFrame, path: Path | str) -> Judgements:
     """Return judgements with document ids.
 
     If the data have no ids, the ids are the row numbers that `predict` and `export` write.
@@ -326,17 +424,17 @@ def _with_ids(judgements: Judgements, table: pl.DataFrame, path: Path) -> Judgem
     return replace(judgements, docids=document_ids(None, len(judgements.labels)))
 
 
-def _by_id(
-    table: pl.DataFrame, judgements: Judgements, path: Path, place: Callable[[pl.DataFrame], str]
-) -> tuple[Judgements, np.ndarray, np.ndarray]:
+def _by_id(found: ScoreRows, judgements: Judgements) -> tuple[Judgements, np.ndarray, np.ndarray]:
+    table, path, place = found.table, found.path, found.place
     keys = ["query", "docid"]
-    repeated = table.filter(~pl.struct(keys).is_first_distinct())
-    if len(repeated):
-        raise GradrankError(
-            f"{path}, {place(repeated)}: {first_document(repeated)} has a second score. Fix: keep one of the rows, and "
-            "give one file per system"
-        )
+    found.refuse_repeated()
     rows = pl.DataFrame({"query": judgements.id_of_row, "docid": judgements.docids, "label": judgements.labels})
+    if (found_scores := _scores_of_rows(rows, table)) is not None:
+        return judgements, found_scores.fill_null(0.0).to_numpy(), found_scores.is_not_null().to_numpy()
+    if judgements.status is not None:
+        rows = rows.with_columns(status=judgements.status)
+    if judgements.stratum is not None:
+        rows = rows.with_columns(stratum=judgements.stratum)
     if not table["query"].is_in(rows["query"].implode()).any():
         raise GradrankError(
             f"{path}: no query of this file is in the data. The ids are of the form {table['query'][0]!r} in this file "
@@ -353,7 +451,7 @@ def _by_id(
             f"{path}, {place(padded)}: {first_document(padded)} is not in the data, and its id has white space around "
             "it. Fix: remove the white space"
         )
-    duplicates = rows.filter(~pl.struct(keys).is_first_distinct())
+    duplicates = repeated_documents(rows)
     ambiguous = duplicates.join(table, on=keys, how="semi", maintain_order="left")
     if len(ambiguous):
         raise GradrankError(
@@ -367,23 +465,44 @@ def _by_id(
     return judgements, scores.fill_null(0.0).to_numpy(), scores.is_not_null().to_numpy()
 
 
+def _scores_of_rows(rows: pl.DataFrame, table: pl.DataFrame) -> pl.Series | None:
+    """Return the (n,) scores of the rows of the data, null for documents without a rank.
+
+    Returns None if a document of the table is not in the data, or is in the data twice. No document is twice in the
+    table.
+    """
+    scores = table.select(pl.when("ranked").then("score")).to_series()
+    if len(rows) == len(table) and all(rows[key].equals(table[key]) for key in ("query", "docid")):
+        return scores
+    numbered = table.select("query", "docid", place=pl.int_range(pl.len()))
+    places = rows.join(numbered, on=["query", "docid"], how="left", maintain_order="left")["place"]
+    is_complete = places.count() == len(table) and not places.drop_nulls().is_duplicated().any()
+    return scores[places] if is_complete else None
+
+
 def _query_of_row(judgements: Judgements) -> np.ndarray:
     return np.repeat(np.arange(len(judgements.qids)), np.diff(judgements.offsets))
 
 
-def _with_unjudged(rows: pl.DataFrame, table: pl.DataFrame, unknown: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _with_unjudged(rows: pl.DataFrame, table: pl.DataFrame, unknown: pl.DataFrame, path: Path | str) -> pl.DataFrame:
     """Return the rows and the unjudged documents of judged queries, which get grade 0. Other queries are left out."""
     unjudged = unknown.filter(pl.col("query").is_in(rows["query"].implode()))
     other_queries = unknown["query"].n_unique() - unjudged["query"].n_unique()
     none_judged = len(rows.join(table, on=["query", "docid"], how="semi")) == 0
-    forms = f"None is judged: the ids are of the form {table['docid'][0]!r} in the file, {rows['docid'][0]!r} in the"
+    forms = f"None is judged: the ids are of the form {table['docid'][0]!r} in the ranking, {rows['docid'][0]!r} in the"
     _note(
-        f"{path}: {len(unjudged)} documents of the file are not judged and count as irrelevant, as in trec_eval"
+        f"{path}: {len(unjudged)} documents of the ranking are not judged and count as irrelevant, as in trec_eval"
         + (f". {forms} judgements" if none_judged else "")
-        + (f". {other_queries} queries of the file have no judgements and are left out" if other_queries else "")
+        + (f". {other_queries} queries of the ranking have no judgements and are left out" if other_queries else "")
     )
-    unjudged = unjudged.select("query", "docid", pl.lit(0, rows.schema["label"]).alias("label"))
-    return group_queries(pl.concat([rows, unjudged]).with_row_index("number")).drop("number")
+    unjudged = unjudged.select(
+        "query", "docid", pl.lit(0, rows.schema["label"]).alias("label"), status=STATUS[UNJUDGED]
+    )
+    if "status" not in rows.columns:
+        rows = rows.with_columns(status=STATUS[JUDGED])
+    if "stratum" in rows.columns:
+        unjudged = unjudged.with_columns(stratum=pl.lit(-1, pl.Int64))
+    return group_queries(pl.concat([rows, unjudged.select(rows.columns)]).with_row_index("number")).drop("number")
 
 
 def _note(text: str) -> None:

@@ -97,6 +97,7 @@ class AdaRank(TermRanker[AdaRankParams]):
     """AdaRank with E = average precision: score = sum_t alpha_t x_{f_t}."""
 
     uses_weights = "queries"
+    reads_labels = "gains"
     summary = "AdaRank on average precision: single features, boosted by re-weighting queries (Xu & Li 2007)"
     Params = AdaRankParams
 

@@ -41,7 +41,7 @@ from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
 from gradrank.training.model_files import Content, read_content
 from gradrank.training.nets.net_ranker import NetRanker
-from gradrank.training.scoring_form import Combined
+from gradrank.training.scoring_form import Combined, NetForm
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.solvers.adam import glorot
@@ -538,7 +538,7 @@ class ARSM(NetRanker[ARSMParams]):
                     f"{cls.name}: training diverged in epoch {epoch}, weights are not finite. Fix: lower "
                     f"learning_rate, now {params.learning_rate:g}"
                 )
-            trained = Net(parameters[::2], parameters[1::2], mean, scale, "tanh")
+            trained = Net.of_layers(parameters[::2], parameters[1::2], mean, scale, "tanh")
             yield Candidate(cls(trained, params.combination), loss / (passes * train.queries))
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -559,7 +559,7 @@ class ARSM(NetRanker[ARSMParams]):
         return {"level": level, "square": level**2, "upper_half": level > levels / 2}[self.combination]
 
     def scoring_form(self, features: int) -> Combined:
-        form = self.outputs_form()
+        form = NetForm(self.net)
         if self.combination == "likeliest":
             return Combined((form,), np.arange(1.0, form.outputs + 1), "argmax")
         return Combined((form,), self._worth(form.outputs).astype(np.float64), "softmax")
@@ -570,7 +570,7 @@ class ARSM(NetRanker[ARSMParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.net_files import load_plain_net
+        from gradrank.training.nets.net_files import load_net
 
         stored = read_content(folder / "scoring.json", ScoringContent)
-        return cls(load_plain_net(folder / "net.safetensors"), stored.combination)
+        return cls(load_net(folder / "net.safetensors"), stored.combination)

@@ -153,10 +153,12 @@ TREES: dict[str, Dimension] = {
 @register("yetirank")
 class YetiRank(Model[CatBoostParams]):
     Params = CatBoostParams
+    reads_labels = "gains"
     summary = "Symmetric trees on randomised orders of each query (Gulin et al. 2011), CatBoost"
     space: ClassVar[Mapping[str, Dimension]] = TREES
     published: ClassVar = {"learning_rate": 0.03, "depth": 6}  # the defaults of CatBoost
     takes_missing = True
+    uses_threads = True
     uses_weights = "queries"
     requires = ("catboost",)
     extra = "catboost"
@@ -171,6 +173,11 @@ class YetiRank(Model[CatBoostParams]):
         settings = params.model_dump(exclude=set(MonotoneParams.model_fields))
         text = ";".join(f"{name}={value}" for name, value in settings.items())
         return f"{cls.loss}:{text}" if text else cls.loss
+
+    @classmethod
+    def targets(cls, train: Collection) -> np.ndarray:
+        """Return the (n,) targets: the grades, or the given gains. The gains of CatBoost's NDCG are its targets."""
+        return train.labels if train.gains is None else train.gains[train.labels]
 
     @classmethod
     def fit(cls, train: Collection, vali: Collection, params: CatBoostParams, seed: int, callback: Callback) -> Self:
@@ -196,7 +203,9 @@ class YetiRank(Model[CatBoostParams]):
                 "logging_level": "Silent",
             }
         )
-        pool = catboost.Pool(train.features, train.labels, group_id=train.query_of_row, group_weight=train.weights)
+        pool = catboost.Pool(
+            train.features, cls.targets(train), group_id=train.query_of_row, group_weight=train.weights
+        )
         try:
             trees.fit(pool)
         except catboost.CatBoostError as error:
@@ -276,8 +285,14 @@ def tree_form(tree: dict[str, Any], scale: float, high: set[int]) -> Tree:
 @register("querysoftmax")
 class QuerySoftMax(YetiRank):
     Params = MonotoneParams
+    reads_labels = "numbers"
     summary = "Symmetric trees on the cross entropy of a query's softmax (after Cao et al. 2007), CatBoost"
     loss = "QuerySoftMax"
+
+    @classmethod
+    def targets(cls, train: Collection) -> np.ndarray:
+        """Return the (n,) targets: the labels as numbers."""
+        return train.numbers
 
 
 class YetiLossParams(CatBoostParams):

@@ -145,6 +145,7 @@ class CoordinateAscent(TermRanker[CoordinateAscentParams]):
     """A ranker with score = w . x."""
 
     uses_weights = "queries"
+    reads_labels = "gains"
     summary = "coordinate ascent of a linear ranker on NDCG or MAP (Metzler & Croft 2007)"
     Params = CoordinateAscentParams
     space: ClassVar = {

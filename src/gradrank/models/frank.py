@@ -191,6 +191,7 @@ class FRank(TermRanker[FRankParams]):
     """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t], like RankBoost."""
 
     Params = FRankParams
+    reads_labels = "order"
     summary = "FRank: boosted stumps on the fidelity loss of pairs (Tsai et al. 2007)"
     needs_pairs = True
     uses_weights = "queries"

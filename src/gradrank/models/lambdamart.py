@@ -16,6 +16,7 @@ import numpy as np
 
 from gradrank.data.collection import Collection
 from gradrank.training.model import param, register
+from gradrank.training.ndcg_gains import gains_of
 from gradrank.training.scoring_form import TreesForm
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.solvers.boosting import (
@@ -51,6 +52,7 @@ P = TypeVar("P", bound=LambdaMARTParams)
 @register("lambdamart")
 class LambdaMART(BoostedTrees[P]):
     Params = LambdaMARTParams
+    reads_labels = "gains"
     summary = "Boosted trees on LambdaRank's gradients (Burges 2010), practical settings, LightGBM"
     ranks_queries = True
     space = TREES | {
@@ -59,11 +61,11 @@ class LambdaMART(BoostedTrees[P]):
     }
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        gains = [2.0**grade - 1.0 for grade in range(int(labels.max()) + 1)]
+    def objectives(cls, train: Collection, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        gains = gains_of(np.arange(int(train.labels.max()) + 1), train.gains).tolist()
         return [
             (
-                labels,
+                train.labels,
                 {
                     "objective": "lambdarank",
                     "label_gain": gains,
@@ -105,8 +107,8 @@ class XENDCG(BoostedTrees[XENDCGParams]):
         return True
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: XENDCGParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "rank_xendcg"})] * params.members
+    def objectives(cls, train: Collection, params: XENDCGParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(train.labels, {"objective": "rank_xendcg"})] * params.members
 
     @classmethod
     def combine(cls, outputs: list[np.ndarray]) -> np.ndarray:
@@ -141,8 +143,8 @@ class DART(WrappedBoostedTrees[DARTParams], LambdaMART[DARTParams]):
         return params.drop_rate > 0.0 or super().uses_seed(params)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: DARTParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        ((target, settings),) = super().objectives(labels, params)
+    def objectives(cls, train: Collection, params: DARTParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        ((target, settings),) = super().objectives(train, params)
         dropping = params.model_dump(include={"drop_rate", "max_drop", "skip_drop"})
         return [(target, settings | dropping | {"boosting": "dart"})]
 

@@ -60,6 +60,7 @@ class LambdaRankFaithfulParams(ModelParams):
 class LambdaRankFaithful(NetRanker[LambdaRankFaithfulParams]):
     Params = LambdaRankFaithfulParams
     uses_weights = "queries"
+    reads_labels = "gains"
     summary = "LambdaRank by plain gradient descent, one step per query (Burges, Ragno & Le 2006)"
     space: ClassVar = {
         "hidden": Choice((0, 10, 30), "the two nets of the paper, and a wider one"),

@@ -5,6 +5,7 @@ L-BFGS with an L2 penalty, because NDCG@10 on MQ2007 is lower by .02 with gradie
 `listnet_neural` trains a net with one hidden layer on the same loss.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
@@ -37,6 +38,7 @@ class ListNetParams(ModelParams):
 class ListNet(NetRanker[ListNetParams]):
     Params = ListNetParams
     uses_weights = "queries"
+    reads_labels = "numbers"
     summary = "Linear ListNet to convergence, L-BFGS, L2 from a grid (Cao et al. 2007)"
     space: ClassVar = {"temperature": LogUniform(0.25, 4.0, "a factor of four on either side of the paper's value")}
     published: ClassVar = {"l2": 3e-4}  # the smallest value of the grid, because the paper has no penalty
@@ -57,6 +59,7 @@ class ListNet(NetRanker[ListNetParams]):
 
         train = with_grades_to_order(train, cls.name)
         loss = partial(listnet, temperature=params.temperature)
+        train = replace(train, labels=train.numbers)
         return cls(best_linear(train, vali, loss, params.l2, params.select_by, callback))
 
 

@@ -20,7 +20,7 @@ from pydantic import field_validator
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.training.loss import CUTOFF
-from gradrank.training.model import param, register
+from gradrank.training.model import LabelReading, param, register
 from gradrank.training.registry import check_loss, find_loss, loss_module
 from gradrank.training.search_space import Choice, LogUniform
 from gradrank.training.solvers.boosting import (
@@ -52,26 +52,35 @@ class LossTrees(WrappedBoostedTrees[P]):
     """Boosted trees that are fitted to the result of `derivatives`. Queries can have any number of documents."""
 
     uses_weights = "queries"
+    reads_labels = "gains"
 
     @classmethod
     def uses_seed(cls, params: P) -> bool:
         return params.draws > 0 or super().uses_seed(params)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "none"})]
+    def objectives(cls, train: Collection, params: P) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(train.labels, {"objective": "none"})]
 
     @classmethod
     def wrap(cls, booster: Any, train: Collection, params: P, seed: int) -> CustomObjectiveBooster:
         rng = np.random.default_rng(seed)
-        derivatives = cls.derivatives(train.labels, train.offsets, rng, params)
+        derivatives = cls.derivatives(train.labels, train.offsets, rng, params, train.gains)
         return CustomObjectiveBooster(booster, derivatives, train.weights)
 
     @classmethod
-    def derivatives(cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: P) -> "Derivatives":
+    def derivatives(
+        cls,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        rng: np.random.Generator,
+        params: P,
+        gains: np.ndarray | None = None,
+    ) -> "Derivatives":
         """Return a function that computes the first and second derivatives of the loss at (n,) scores.
 
-        labels: (n,) grades of the training part. offsets: (q+1,). rng: source of the noise on the scores.
+        labels: (n,) grades of the training part. offsets: (q+1,). rng: source of the noise on the scores. gains: gain
+        per grade from 0; None for 2^grade - 1.
         """
         raise NotImplementedError
 
@@ -90,12 +99,17 @@ class LambdaLossTrees(LossTrees[LambdaLossTreesParams]):
 
     @classmethod
     def derivatives(
-        cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: LambdaLossTreesParams
+        cls,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        rng: np.random.Generator,
+        params: LambdaLossTreesParams,
+        gains: np.ndarray | None = None,
     ) -> "Derivatives":
         from gradrank.training.solvers.pair_derivatives import lambda_derivatives
 
         settings = params.model_dump(include={"mu", "sigma", "draws", "cutoff"})
-        return lambda_derivatives(labels, offsets, rng, **settings)
+        return lambda_derivatives(labels, offsets, rng, gains=gains, **settings)
 
 
 class StochasticLambdaMARTParams(LambdaLossTreesParams):
@@ -126,11 +140,16 @@ class YetiTrees(LossTrees[YetiTreesParams]):
 
     @classmethod
     def derivatives(
-        cls, labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, params: YetiTreesParams
+        cls,
+        labels: np.ndarray,
+        offsets: np.ndarray,
+        rng: np.random.Generator,
+        params: YetiTreesParams,
+        gains: np.ndarray | None = None,
     ) -> "Derivatives":
         from gradrank.training.solvers.pair_derivatives import yeti_derivatives
 
-        return yeti_derivatives(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff)
+        return yeti_derivatives(labels, offsets, rng, draws=params.draws, cutoff=params.cutoff, gains=gains)
 
 
 class AnyLossTreesParams(BoostingParams):
@@ -150,28 +169,33 @@ class AnyLossTrees(WrappedBoostedTrees[AnyLossTreesParams]):
     summary = "Boosted trees on the gradient of any loss of the project (Friedman 2001), LightGBM"
 
     @classmethod
+    def label_reading(cls, params: AnyLossTreesParams) -> LabelReading:
+        return find_loss(params.loss).reads_labels
+
+    @classmethod
     def uses_seed(cls, params: AnyLossTreesParams) -> bool:
         return find_loss(params.loss).uses_rng or super().uses_seed(params)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: AnyLossTreesParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "none"})]
+    def objectives(cls, train: Collection, params: AnyLossTreesParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(train.labels, {"objective": "none"})]
 
     @classmethod
     def wrap(cls, booster: Any, train: Collection, params: AnyLossTreesParams, seed: int) -> CustomObjectiveBooster:
         """Return the wrapper. Raises GradrankError if the loss needs several outputs per document."""
         loss, rng = find_loss(params.loss), np.random.default_rng(seed)
-        labels, offsets = train.labels, train.offsets
+        labels, offsets = loss.labels_of(train), train.offsets
+        settings = loss.gain_setting(train)
         if (outputs := loss.outputs(labels)) != 1:
             raise GradrankError(
                 f"{cls.name}: the loss {params.loss!r} needs {outputs} outputs per document, and trees have one. "
                 "Fix: choose another loss"
             )
-        _, first = loss(np.zeros(len(labels)), labels, offsets, rng=rng)
+        _, first = loss(np.zeros(len(labels)), labels, offsets, rng=rng, **settings)
         scale = float(np.sqrt(np.average(first**2, weights=train.weights))) or 1.0
 
         def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            _, gradient = loss(scores, labels, offsets, rng=rng)
+            _, gradient = loss(scores, labels, offsets, rng=rng, **settings)
             return gradient / scale, np.ones(len(gradient))
 
         return CustomObjectiveBooster(booster, derivatives, train.weights)

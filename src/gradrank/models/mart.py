@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from gradrank.data.collection import Collection
 from gradrank.training.model import param, register
 from gradrank.training.scoring_form import Combined, TreesForm
 from gradrank.training.search_space import Choice, Uniform
@@ -35,11 +36,12 @@ class ForestParams(BoostingParams):
 
 @register("mart")
 class MART(BoostedTrees[BoostingParams]):
+    reads_labels = "numbers"
     summary = "Boosted trees on squared error against the grade (Friedman 2001), LightGBM"
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "regression"})]
+    def objectives(cls, train: Collection, params: BoostingParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(train.numbers, {"objective": "regression"})]
 
 
 @register("random_forest")
@@ -52,11 +54,12 @@ class RandomForest(BoostedTrees[ForestParams]):
         "bagging_fraction": Uniform(0.3, 0.9, "around the .632 of a bootstrap sample"),
     }
     published: ClassVar = {"num_leaves": 511, "min_data_in_leaf": 5}  # Breiman 2001: unpruned, five documents per leaf
+    reads_labels = "numbers"
     summary = "Random forest on the grade (Breiman 2001), LightGBM"
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: ForestParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
-        return [(labels, {"objective": "regression", "boosting": "rf"})]
+    def objectives(cls, train: Collection, params: ForestParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        return [(train.numbers, {"objective": "regression", "boosting": "rf"})]
 
 
 class McRankParams(BoostingParams):
@@ -80,10 +83,12 @@ class McRankParams(BoostingParams):
 class McRank(BoostedTrees[McRankParams]):
     Params = McRankParams
     space = TREES | {"form": Choice(("multiclass", "ordinal"), "both published forms")}
+    reads_labels = "grades"
     summary = "Boosted ordinal or multiclass classification, score = expected grade (Li et al. 2007), LightGBM"
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: McRankParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, train: Collection, params: McRankParams) -> list[tuple[np.ndarray, dict[str, Any]]]:
+        labels = train.labels
         highest = max(int(labels.max()), 1)
         if params.form == "multiclass":
             return [(labels, {"objective": "multiclass", "num_class": highest + 1})]

@@ -56,6 +56,7 @@ class PRank(Model[P]):
     model.
     """
 
+    reads_labels = "grades"
     Params = PRankParams
     summary = "PRank: perceptron with a threshold a grade, linear (Crammer & Singer 2002)"
 

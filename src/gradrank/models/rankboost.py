@@ -174,6 +174,7 @@ def boost(train: Collection, params: RankBoostParams) -> Iterator[tuple[Term, fl
 class RankBoost(TermRanker[RankBoostParams]):
     """A ranker with score = sum_t alpha_t 1[x_{f_t} > theta_t]."""
 
+    reads_labels = "order"
     summary = "RankBoost on stumps (Freund, Iyer, Schapire & Singer 2003)"
     Params = RankBoostParams
     uses_weights = "queries"
@@ -196,5 +197,6 @@ class RankBoost(TermRanker[RankBoostParams]):
 class RankBoostNDCG(RankBoost):
     """RankBoost in which the initial weight of a pair is its contribution to 1 - NDCG_beta."""
 
+    reads_labels = "grades"
     summary = "RankBoost with pairs weighted by NDCG_beta (Jin et al. 2018)"
     Params = RankBoostNDCGParams

@@ -41,6 +41,7 @@ class RankNetLinearParams(ModelParams):
 
 @register("ranknet_linear")
 class RankNetLinear(NetRanker[RankNetLinearParams]):
+    reads_labels = "order"
     Params = RankNetLinearParams
     uses_weights = "queries"
     summary = "Linear RankNet on all pairs, L-BFGS, L2 from a grid (Burges et al. 2005)"
@@ -103,6 +104,7 @@ class RankNet2005TwoLayerParams(RankNet2005Params):
 
 @register("ranknet_2005_linear")
 class RankNet2005Linear(NetRanker[RankNet2005Params]):
+    reads_labels = "order"
     Params = RankNet2005Params
     summary = "Linear RankNet, trained as in its paper (Burges et al. 2005)"
     needs_pairs = True

@@ -246,6 +246,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
 
 @register("ranknet_kernel")
 class RankNetKernel(Model[RankNetKernelParams]):
+    reads_labels = "order"
     Params = RankNetKernelParams
     summary = "Kernel RankNet on all pairs, RBF or polynomial by Nystroem landmarks (Burges et al. 2005)"
     needs_pairs = True

@@ -37,7 +37,7 @@ from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, ModelParams, param, register
-from gradrank.training.model_files import Content, read_content
+from gradrank.training.model_files import Content, damaged, read_content
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.scoring_form import Combined, NetForm, NoScoringForm, ScoringForm
 from gradrank.training.search_space import Choice, Dimension, LogUniform
@@ -315,6 +315,7 @@ class RankNetReportL2Params(RankNetReportParams):
 
 @register("ranknet_report")
 class RankNetReport(NetRanker[RankNetReportParams]):
+    reads_labels = "order"
     Params = RankNetReportParams
     summary = "RankNet (Burges et al. 2005) of the term report: 64-32 ReLU net on pair differences, sorted by row sums"
     needs_pairs = True
@@ -353,7 +354,7 @@ class RankNetReport(NetRanker[RankNetReportParams]):
         losses = train_epochs(net, x, draw, params.batch_pairs, params.learning_rate, params.l2)
         for epoch, loss in zip(range(1, params.epochs + 1), losses, strict=False):
             weights, biases = ([layer.copy() for layer in layers] for layers in (net.weights, net.biases))
-            model = cls(Net(weights, biases, mean, scale, "relu"), params.reading, params.scoring)
+            model = cls(Net.of_layers(weights, biases, mean, scale), params.reading, params.scoring)
             scores = model.score(vali.features, vali.offsets)
             if not (np.isfinite(scores).all() and np.isfinite(loss)):
                 raise GradrankError(
@@ -368,19 +369,18 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from gradrank.training.nets.layer_functions import affine
-        from gradrank.training.nets.net import Net, standardised
+        from gradrank.training.nets.net import standardised
 
         net = self.net
-        assert isinstance(net, Net)
         if self.reading != "difference":
             scores = net.scores(features)
             return scores if self.scoring == "plain" else siamese_row_sums(scores, offsets)
         if self.scoring == "plain":
             return (net.scores(features) - replace(net, scale=-net.scale).scores(features)) / 2.0
-        first, *further = net.weights
-        x = standardised(features, net.mean, net.scale)
-        h = affine(x, first, np.zeros_like(net.biases[0]))
-        return difference_row_sums(h, tuple(further), tuple(net.biases), offsets)
+        assert net.layers is not None
+        (first, *further), biases, _ = zip(*net.layers, strict=True)
+        h = affine(standardised(features, net.mean, net.scale), first, np.zeros_like(biases[0]))
+        return difference_row_sums(h, tuple(further), biases, offsets)
 
     def scoring_form(self, features: int) -> ScoringForm:
         if self.scoring == "row_sums":
@@ -398,10 +398,13 @@ class RankNetReport(NetRanker[RankNetReportParams]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        from gradrank.training.nets.net_files import load_plain_net
+        from gradrank.training.nets.net_files import load_net
 
-        stored = read_content(folder / "scoring.json", ScoringContent)
-        return cls(load_plain_net(folder / "net.safetensors"), stored.reading, stored.scoring)
+        stored, path = read_content(folder / "scoring.json", ScoringContent), folder / "net.safetensors"
+        net = load_net(path)
+        if net.layers is None:
+            raise damaged(path, "expected a net of layers, found other steps")
+        return cls(net, stored.reading, stored.scoring)
 
 
 @register("ranknet_report_l2")

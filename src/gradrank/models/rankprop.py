@@ -72,6 +72,7 @@ def rank_targets(scores: np.ndarray, labels: np.ndarray, lists: np.ndarray) -> n
 
 @register("rankprop")
 class RankProp(NetRanker[RankPropParams]):
+    reads_labels = "order"
     Params = RankPropParams
     requires = ("torch",)
     extra = "nets"

@@ -26,6 +26,7 @@ from pydantic import PositiveFloat
 from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.form_scores import linear_scores
 from gradrank.training.model import Callback, Model, ModelParams, param, register
 from gradrank.training.model_files import Content, Weights, check_width, read_content
 from gradrank.training.scoring_form import LinearForm
@@ -62,6 +63,7 @@ class RankSVMDualParams(RankSVMParams):
 
 @register("ranksvm")
 class RankSVM(Model[Any]):  # the structural SVMs derive from this class and have other parameters
+    reads_labels = "order"
     Params = RankSVMParams
     summary = "Linear RankSVM, L2 loss, primal Newton (Herbrich et al. 1999; Joachims 2002; Lee & Lin 2014)"
     needs_pairs = True
@@ -93,7 +95,7 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
         from gradrank.training.solvers.ranksvm import group_by_grade, solve_primal, weight_pairs
 
         queries_to_order(train, cls.name)
-        features = train.features.astype(np.float64)
+        features = train.features
         if cls._lists_pairs(train):
             pairs = weight_pairs(train, params.weighting)
         else:
@@ -113,8 +115,7 @@ class RankSVM(Model[Any]):  # the structural SVMs derive from this class and hav
         return train.ties or train.targets is not train.labels
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
-        return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
+        return linear_scores(features, self.weights)
 
     def scoring_form(self, features: int) -> LinearForm:
         return LinearForm(self.weights)
@@ -139,7 +140,7 @@ class DualRankSVM(RankSVM):
         from gradrank.training.solvers.ranksvm import solve_dual, weight_crucial_pairs, weight_pairs
 
         queries_to_order(train, cls.name)
-        features = train.features.astype(np.float64)
+        features = train.features
         if cls._lists_pairs(train):
             pairs = weight_pairs(train, params.weighting)
         else:
@@ -195,6 +196,7 @@ class RankSVMNDCGDualParams(RankSVMNDCGParams):
 
 @register("ranksvm_ndcg")
 class RankSVMNDCG(RankSVM):
+    reads_labels = "grades"
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, primal Newton"
     Params = RankSVMNDCGParams
     needs_pairs = False
@@ -202,6 +204,7 @@ class RankSVMNDCG(RankSVM):
 
 @register("ranksvm_ndcg_l2_dual")
 class RankSVMNDCGL2Dual(RankSVML2Dual):
+    reads_labels = "grades"
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
@@ -209,6 +212,7 @@ class RankSVMNDCGL2Dual(RankSVML2Dual):
 
 @register("ranksvm_ndcg_l1_dual")
 class RankSVMNDCGL1Dual(RankSVML1Dual):
+    reads_labels = "grades"
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L1 loss, dual coordinate descent"
     Params = RankSVMNDCGDualParams
     needs_pairs = False
@@ -216,6 +220,7 @@ class RankSVMNDCGL1Dual(RankSVML1Dual):
 
 @register("ranksvm_ndcg_sparse")
 class RankSVMNDCGSparse(RankSVMSparse):
+    reads_labels = "grades"
     summary = "RankSVM with NDCG_beta pair weights (Jin et al. 2018), L2 loss and L1 penalty, proximal Newton"
     Params = RankSVMNDCGParams
     needs_pairs = False

@@ -9,6 +9,7 @@ from pydantic import PositiveFloat
 from gradrank.base.files import write_json
 from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
+from gradrank.training.form_scores import linear_scores
 from gradrank.training.model import Callback, Model, ModelParams, param, register
 from gradrank.training.model_files import Content, Weights, check_width, read_content
 from gradrank.training.scoring_form import LinearForm
@@ -35,6 +36,7 @@ P = TypeVar("P", bound=RegressionParams)
 
 @register("regression")
 class Regression(Model[P]):
+    reads_labels = "numbers"
     Params = RegressionParams
     uses_weights = "documents"
     summary = "Ridge regression on the grade, document by document (Hoerl & Kennard 1970)"
@@ -56,7 +58,7 @@ class Regression(Model[P]):
         the largest to the smallest.
         """
         features = train.features.astype(np.float64)
-        labels = train.labels
+        labels = train.numbers
         features -= np.average(features, axis=0, weights=train.weights)
         if train.weights is not None:
             features *= np.sqrt(train.weights)[:, None]
@@ -72,8 +74,7 @@ class Regression(Model[P]):
         return best_of(candidates, vali, params.select_by, callback).kept
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
-        return np.einsum("nd,d->n", features.astype(np.float64), self.weights)
+        return linear_scores(features, self.weights)
 
     def scoring_form(self, features: int) -> LinearForm:
         return LinearForm(self.weights)

@@ -26,6 +26,7 @@ class SingleFeatureContent(Content):
 
 @register("single_feature")
 class SingleFeature(Model[SingleFeatureParams]):
+    reads_labels = "order"
     Params = SingleFeatureParams
     uses_weights = "documents"  # the training part is not used, so its weights have no effect
     summary = "No learning: the feature and direction that rank the validation part best"

@@ -89,6 +89,7 @@ class SmoothRank(Regression[SmoothRankParams]):
     `l2` penalises the distance from these weights.
     """
 
+    reads_labels = "gains"
     Params = SmoothRankParams
     uses_weights = "queries"
     summary = "SmoothRank: a linear ranker on smooth NDCG, annealed from regression on (Chapelle & Wu 2010)"
@@ -113,7 +114,7 @@ class SmoothRank(Regression[SmoothRankParams]):
     def _candidates(cls, train: Collection, params: SmoothRankParams, start: np.ndarray) -> Iterator[Candidate]:
         from gradrank.training.losses.smooth_ndcg import smoothrank
 
-        loss = partial(smoothrank, cutoff=params.cutoff, weights=train.query_weights)
+        loss = partial(smoothrank, cutoff=params.cutoff, weights=train.query_weights, gains=train.gains)
         coldest = min(params.coldest, params.warmest)
         temperatures = [2.0**e for e in range(params.warmest, coldest - 1, -1)]
         for l2 in sorted(params.l2, reverse=True):

@@ -8,7 +8,8 @@ process if the text is wrong. So it reads only texts that this module wrote from
 # xgboost is an optional extra and may not be installed.
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,7 +23,7 @@ from gradrank.data.collection import Collection
 from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.model import Callback, Model, param, register
 from gradrank.training.model_files import Content, LibraryText, check_width
-from gradrank.training.scoring_form import Tree, TreesForm
+from gradrank.training.scoring_form import NoScoringForm, Tree, TreesForm
 from gradrank.training.search_space import Integer, LogUniform, Uniform
 from gradrank.training.selection import CRITERION
 from gradrank.training.solvers.feature_constraints import (
@@ -38,6 +39,7 @@ from gradrank.training.solvers.feature_constraints import (
 NO_PARENT = 2**31 - 1  # XGBoost's number for the parent of the root
 LARGEST = float(np.finfo(np.float32).max)
 Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Category = Annotated[int, Field(ge=0, lt=2**24)]  # float32 does not have all larger integers
 
 
 class XGBoostTree(Content):
@@ -51,12 +53,19 @@ class XGBoostTree(Content):
     split_conditions: list[Float32]
     split_indices: list[int]
     sum_hessian: list[Float32]
+    # The nodes that split by categories, in ascending order, and the categories that go to the right child. Node
+    # categories_nodes[i] has the categories from categories_segments[i] on, categories_sizes[i] of them.
+    categories: list[Category]
+    categories_nodes: list[int]
+    categories_segments: list[int]
+    categories_sizes: list[Annotated[int, Field(ge=1)]]
+    split_type: list[Literal[0, 1]]  # 1: by categories
 
     @model_validator(mode="after")
     def _check_nodes(self) -> Self:
         """Check that the nodes form one binary tree, whose root is node 0."""
         nodes = len(self.base_weights)
-        for key in XGBoostTree.model_fields:
+        for key in PER_NODE:
             if len(getattr(self, key)) != nodes:
                 raise ValueError(f"{key} has another length than base_weights")
         child_of = [0] * nodes
@@ -69,6 +78,16 @@ class XGBoostTree(Content):
                 child_of[child] += 1
         if child_of[0] or any(count != 1 for count in child_of[1:]):
             raise ValueError("a node has no parent or several parents")
+        by_category = [node for node, kind in enumerate(self.split_type) if kind]
+        starts = [0, *accumulate(self.categories_sizes)]
+        if (
+            self.categories_nodes != by_category
+            or any(self.left_children[node] < 0 for node in by_category)
+            or len(starts) != len(by_category) + 1
+            or self.categories_segments != starts[:-1]
+            or starts[-1] != len(self.categories)
+        ):
+            raise ValueError("the categories do not belong to the nodes that split by categories")
         return self
 
     def parents(self) -> list[int]:
@@ -79,6 +98,11 @@ class XGBoostTree(Content):
                 if child >= 0:
                     parents[child] = node
         return parents
+
+
+# The keys of arrays with one value per node, and those of categories, which have the same names in XGBoost's text.
+PER_NODE = ("base_weights", "default_left", "left_children", "loss_changes", "right_children", "split_conditions")
+PER_NODE += ("split_indices", "sum_hessian", "split_type")
 
 
 class XGBoostTrees(LibraryText):
@@ -135,14 +159,10 @@ class XGBoostTrees(LibraryText):
 def _tree_values(number: int, tree: XGBoostTree, features: str) -> dict[str, Any]:
     nodes = len(tree.base_weights)
     return {
-        **tree.model_dump(),
-        "categories": [],
-        "categories_nodes": [],
-        "categories_segments": [],
-        "categories_sizes": [],
+        **tree.model_dump(exclude={"split_type"}),
         "id": number,
         "parents": tree.parents(),
-        "split_type": [0] * nodes,
+        "split_type": tree.split_type,
         "tree_param": {"num_deleted": "0", "num_feature": features, "num_nodes": str(nodes), "size_leaf_vector": "1"},
     }
 
@@ -179,8 +199,11 @@ class XGBoostNDCG(Model[XGBoostParams]):
         "reg_lambda": LogUniform(0.01, 30.0, "around XGBoost's 1"),
     }
     published: ClassVar = {"learning_rate": 0.3, "max_depth": 6, "min_child_weight": 1.0, "subsample": 1.0}  # defaults
+    reads_labels = "gains"
     summary = "LambdaMART by XGBoost's rank:ndcg (Burges 2010; Chen & Guestrin 2016)"
     takes_missing = True
+    takes_categories = True
+    uses_threads = True
     uses_weights = "queries"
     requires = ("xgboost",)
     extra = "xgboost"
@@ -202,7 +225,9 @@ class XGBoostNDCG(Model[XGBoostParams]):
         """
         import xgboost
 
-        if train.labels.max() > HIGHEST:
+        gains = train.gains
+        labels = train.labels if gains is None else gains[train.labels]
+        if gains is None and train.labels.max() > HIGHEST:
             raise GradrankError(
                 f"{cls.name}: grade {train.labels.max()} in the training part, but XGBoost's rank:ndcg accepts at most "
                 f"{HIGHEST}. Fix: map the grades to 0 to {HIGHEST}"
@@ -214,11 +239,12 @@ class XGBoostNDCG(Model[XGBoostParams]):
             groups = interaction_groups(params.interactions, train, may_overlap=False)
             settings["interaction_constraints"] = json.dumps(groups)
         settings |= {"objective": "rank:ndcg", "seed": seed, "nthread": thread_count(), "tree_method": "hist"}
-        data = xgboost.DMatrix(train.features, train.labels, nthread=thread_count())
+        settings |= {} if gains is None else {"ndcg_exp_gain": False}
+        data = _matrix(train.features, train.categorical, label=labels)
         data.set_group(np.diff(train.offsets))
         if train.query_weights is not None:
             data.set_weight(train.query_weights)
-        held_out = xgboost.DMatrix(vali.features, nthread=thread_count())
+        held_out = _matrix(vali.features, vali.categorical)
         booster = xgboost.Booster(settings, [data, held_out])  # the booster caches its predictions for both data sets
 
         def rounds() -> Iterator[Candidate]:
@@ -229,12 +255,13 @@ class XGBoostNDCG(Model[XGBoostParams]):
         return cls(booster[: best_of(rounds(), vali, params.select_by, callback, params.patience).kept])
 
     def score(self, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        from xgboost import DMatrix
-
-        return self.booster.predict(DMatrix(features, nthread=thread_count())).astype(np.float64)
+        return self.booster.predict(_matrix(features)).astype(np.float64)
 
     def scoring_form(self, features: int) -> TreesForm:
-        """Return the trees of the booster. XGBoost adds the values of their leaves in float32."""
+        """Return the trees of the booster. XGBoost adds the values of their leaves in float32.
+
+        Raises NoScoringForm if a tree splits by categories.
+        """
         learner = json.loads(self.booster.save_raw("json"))["learner"]
         trees = tuple(map(tree_form, learner["gradient_booster"]["model"]["trees"]))
         return TreesForm(trees, float(learner["learner_model_param"]["base_score"].strip("[]")))
@@ -254,11 +281,21 @@ class XGBoostNDCG(Model[XGBoostParams]):
         check_width(TREES_FILE, self.booster.num_features(), features)
 
 
+def _matrix(features: np.ndarray, categorical: Sequence[int] = (), label: np.ndarray | None = None) -> Any:
+    """Return XGBoost's matrix of (n, d) features. categorical: the columns with codes of categories."""
+    from xgboost import DMatrix
+
+    types = ["c" if column in categorical else "q" for column in range(features.shape[1])] if categorical else None
+    return DMatrix(features, label, nthread=thread_count(), feature_types=types, enable_categorical=bool(categorical))
+
+
 def tree_form(tree: dict[str, Any]) -> Tree:
     """Return a tree of XGBoost's JSON format. For leaves, the format has the value in the place of the threshold.
 
     In XGBoost, a document goes to the left child if x < t. For float32 numbers, this is x <= the number before t.
     """
+    if any(tree["split_type"]):
+        raise NoScoringForm("a tree has a split of a categorical feature")
     conditions = np.array(tree["split_conditions"], np.float32)
     left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
     is_leaf = left < 0

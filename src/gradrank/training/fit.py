@@ -13,8 +13,10 @@ import numpy as np
 from gradrank.base.errors import GradrankError, require
 from gradrank.base.validation import validate
 from gradrank.data.collection import Collection
+from gradrank.training.accepted_data import accepted_data, models_that_accept
+from gradrank.training.label_gains import check_labels
 from gradrank.training.model import Callback, Model, ModelParams
-from gradrank.training.registry import get_model, models, parameter_hint
+from gradrank.training.registry import get_model, parameter_hint
 from gradrank.training.score_checks import InvalidScores, check_scores, has_order
 from gradrank.training.training_queries import have_two_grades, with_usable_weights
 
@@ -28,6 +30,11 @@ def job_seed(seed: int, dataset: str, model: str, fold: int) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
+def taken_as_is(cls: type[Model]) -> list[str]:
+    """Return what the method takes without a preparation: `missing`, `categorical`, both or none."""
+    return [name for name in accepted_data(cls) if name in ("missing", "categorical")]
+
+
 MOST_NAMED = 10  # maximum number of features that the message lists
 
 
@@ -37,19 +44,20 @@ def check_missing_values(data: Path, description: Mapping[str, Any], methods: Se
     data: the folder of the stored collection. description: the content of its collection.json. methods: the names of
     methods that do not accept missing values.
     """
-    missing = description.get("missing_values", {})
-    if not (missing and methods):
-        return
     names = description.get("names")
+    encoded = {f"f{number}" for number, name in enumerate(names or (), 1) if name in description.get("levels", {})}
+    missing = {name: rows for name, rows in description.get("missing_values", {}).items() if name not in encoded}
+    if not (missing and methods) or "fill" in description:
+        return
     called = {feature: f" ({names[int(feature[1:]) - 1]!r})" if names else "" for feature in missing}
     counts = [f"{feature}{called[feature]} in {rows:,}" for feature, rows in missing.items()]
     more = f", .. ({len(counts):,} features in all)" if len(counts) > MOST_NAMED else ""
     shown = ", ".join(counts[:MOST_NAMED]) + more
     refuse = f"{methods[0]} does" if len(methods) == 1 else f"{', '.join(methods[:-1])} and {methods[-1]} do"
-    capable = ", ".join(name for name, cls in models().items() if cls.takes_missing)
+    capable = ", ".join(models_that_accept(["missing"]))
     raise GradrankError(
         f"{data}: features are missing in some of {description['rows']:,} rows: {shown}; "
-        f"{refuse} not accept missing values. Fix: replace them (`missing: mean`, `zero` or `least` for "
+        f"{refuse} not accept missing values. Fix: replace them (`missing: mean`, `median` or `indicator` for "
         f"{description['dataset']} in params.yaml), or choose methods that accept them: {capable}"
     )
 
@@ -76,6 +84,7 @@ def fit(
 
     The validation part is not weighted.
     """
+    check_labels(cls, params, train)
     train = with_usable_weights(cls, train)
     try:
         return cls.fit(train, vali, params, seed, callback)

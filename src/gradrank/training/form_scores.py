@@ -6,17 +6,17 @@ import numpy as np
 
 from gradrank.base.compiled import compiled
 from gradrank.training.scoring_form import (
-    AttentionForm,
     Combined,
     KernelForm,
     LinearForm,
     NetForm,
     QuadraticForm,
     ScoringForm,
-    StepsForm,
     Tree,
     TreesForm,
 )
+
+ROWS = 8192  # rows per block of a linear form
 
 
 def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -25,7 +25,8 @@ def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) ->
     Sums are computed in float64, in the order of the features or of the trees. Nets and kernels are computed by the
     code that also computes the scores of their models.
 
-    offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only an AttentionForm uses them.
+    offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1]. Only nets with attention to other documents use
+    them.
 
     Examples
     --------
@@ -38,13 +39,12 @@ def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) ->
     """
     match form:
         case LinearForm():
-            # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
-            return np.einsum("nd,d->n", features.astype(np.float64), form.weights) + form.intercept
+            return linear_scores(features, form.weights) + form.intercept
         case QuadraticForm():
             return _quadratic_scores(form, features)
         case TreesForm():
             return trees_scores(form.trees, form.intercept, features)
-        case NetForm() | AttentionForm() | StepsForm():
+        case NetForm():
             return _outputs(form, features, offsets)[:, 0]
         case KernelForm():
             from gradrank.training.nets.net import standardised
@@ -55,7 +55,17 @@ def form_scores(form: ScoringForm, features: np.ndarray, offsets: np.ndarray) ->
             return _combined_scores(form, features, offsets)
 
 
-def _outputs(form: NetForm | AttentionForm | StepsForm, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def linear_scores(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the (n,) float64 products of (n, d) features and (d,) weights, from float64 copies of blocks of rows."""
+    out = np.empty(len(features))
+    for start in range(0, len(features), ROWS):
+        rows = slice(start, start + ROWS)
+        # Unlike a BLAS product, einsum sums each row in the same order, so that equal documents have equal scores.
+        np.einsum("nd,d->n", features[rows].astype(np.float64), weights, out=out[rows])
+    return out
+
+
+def _outputs(form: NetForm, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return form.net.outputs(features, offsets).astype(np.float64)
 
 
@@ -70,7 +80,7 @@ def _quadratic_scores(form: QuadraticForm, features: np.ndarray) -> np.ndarray:
 
 def _combined_scores(form: Combined, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     match form.forms:
-        case (NetForm() | AttentionForm() | StepsForm() as net,):
+        case (NetForm() as net,):
             outputs = _outputs(net, features, offsets)
         case _:
             outputs = np.stack([form_scores(part, features, offsets) for part in form.forms], axis=1)

@@ -20,8 +20,9 @@ from typing import Any, overload
 
 import numpy as np
 
+from gradrank.data.collection import Collection
 from gradrank.data.order import row_ranges
-from gradrank.training.model import param
+from gradrank.training.model import LabelReading, param
 
 # A function of the (k,) positions of queries, the row numbers of their documents, and the (k+1,) offsets of the queries
 # within these rows. It returns the sum of a cost over these queries, and its gradient for each of these rows.
@@ -59,13 +60,26 @@ class LossFunction:
 
     outputs: function from the (n,) grades of the training part to K, the number of outputs per document. on_pairs:
     whether the loss also accepts `gradrank.data.pairs.Pairs` in place of the grades. Such a loss has the keyword
-    `ties`. If `ties` is True, two documents of equal grades also form a pair.
+    `ties`. If `ties` is True, two documents of equal grades also form a pair. reads_labels: as in
+    `gradrank.training.model.Model`. A loss that reads gains has the keyword `gains`, the gain of each grade from 0.
     """
 
-    def __init__(self, function: Loss, outputs: Callable[[np.ndarray], int], on_pairs: bool) -> None:
+    def __init__(
+        self, function: Loss, outputs: Callable[[np.ndarray], int], on_pairs: bool, reads_labels: LabelReading
+    ) -> None:
         update_wrapper(self, function)
         self.function, self.outputs, self.on_pairs = function, outputs, on_pairs
+        self.reads_labels: LabelReading = reads_labels
         self.uses_rng = "rng" in signature(function).parameters
+
+    def labels_of(self, train: Collection) -> np.ndarray:
+        """Return the (n,) labels of the training part for this loss: numbers, or grades in the order of the labels."""
+        return train.numbers if self.reads_labels == "numbers" else train.labels
+
+    def gain_setting(self, train: Collection) -> dict[str, np.ndarray]:
+        """Return the keyword `gains` if this loss reads gains and the user gives gains for the training part."""
+        gains = train.gains
+        return {} if gains is None or self.reads_labels != "gains" else {"gains": gains}
 
     def __call__(
         self,
@@ -102,18 +116,25 @@ def loss(function: Loss) -> LossFunction: ...
 
 @overload
 def loss(
-    *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
+    *,
+    outputs: Callable[[np.ndarray], int] = one_output,
+    on_pairs: bool = False,
+    reads_labels: LabelReading = "exponential",
 ) -> Callable[[Loss], LossFunction]: ...
 
 
 def loss(
-    function: Loss | None = None, *, outputs: Callable[[np.ndarray], int] = one_output, on_pairs: bool = False
+    function: Loss | None = None,
+    *,
+    outputs: Callable[[np.ndarray], int] = one_output,
+    on_pairs: bool = False,
+    reads_labels: LabelReading = "exponential",
 ) -> LossFunction | Callable[[Loss], LossFunction]:
-    """Turn a function into a LossFunction. Use it as the decorator `@loss` or `@loss(outputs=..., on_pairs=...)`."""
+    """Turn a function into a LossFunction. Use it as the decorator `@loss` or `@loss(reads_labels=..., ...)`."""
     if function is None:
 
         def decorate(function: Loss) -> LossFunction:
-            return LossFunction(function, outputs, on_pairs)
+            return LossFunction(function, outputs, on_pairs, reads_labels)
 
         return decorate
-    return LossFunction(function, outputs, on_pairs)
+    return LossFunction(function, outputs, on_pairs, reads_labels)

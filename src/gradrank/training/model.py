@@ -22,6 +22,14 @@ from gradrank.data.collection import Collection
 from gradrank.training.scoring_form import NoScoringForm, ScoringForm
 from gradrank.training.search_space import Dimension
 
+# The part of the labels (grades or gains) that a method reads:
+# "order": only which of two labels is higher;
+# "numbers": the labels as numbers, for example as targets of a regression;
+# "gains": the gains of NDCG, which are 2^grade - 1 unless the user gives others;
+# "grades": few ordered grades, for example because it learns one threshold per grade;
+# "exponential": the gains 2^grade - 1 and no others.
+LabelReading = Literal["order", "numbers", "gains", "grades", "exponential"]
+
 
 class ModelParams(BaseModel):
     """The base class of all model parameters. Unknown keys, wrong types and non-finite numbers are errors."""
@@ -69,11 +77,18 @@ class Model(ABC, Generic[P]):
     Params: ClassVar[type[ModelParams]]
     summary: ClassVar[str]  # one line for `gradrank models`: the method and its paper
     needs_pairs: ClassVar[bool] = False  # if True, `fit` reads `train.targets` or `train.pairs`, so pairs are stored
+    # Properties of the data that the model accepts. All checks and tables read them in gradrank.training.accepted_data.
     takes_missing: ClassVar[bool] = False  # if True, the model accepts features that are NaN
+    takes_categories: ClassVar[bool] = False  # if True, the model accepts categorical features without an encoding
+    takes_sparse: ClassVar[bool] = False  # if True, the model accepts features as a SciPy CSR matrix
+    # If True, `fit` and `score` pass `thread_count()` to a library, and their results do not depend on it.
+    uses_threads: ClassVar[bool] = False
     # The weights that `fit` uses: any `train.weights` ("documents"), only weights that are equal within each query
     # ("queries"), or none. Weights that a model cannot use are refused. `fit` may assume that they are positive and not
     # all 1.
     uses_weights: ClassVar[Literal["documents", "queries"] | None] = None
+    # The part of the labels that `fit` reads. Methods that read grades or exponential gains refuse other labels.
+    reads_labels: ClassVar[LabelReading] = "exponential"
     requires: ClassVar[tuple[str, ...]] = ()  # importable packages that a plain install lacks
     extra: ClassVar[str | None] = None  # the optional extra of gradrank that installs `requires`
     # If True, `fit` learns from `vali`. The validation values are then biased, so `gradrank tune` rejects the model.
@@ -96,6 +111,11 @@ class Model(ABC, Generic[P]):
     def uses_seed(cls, params: P) -> bool:
         """Return whether `fit` uses random numbers. If False, the model is trained with one seed only."""
         return True
+
+    @classmethod
+    def label_reading(cls, params: P) -> LabelReading:
+        """Return what `fit` reads of the labels with these parameters."""
+        return cls.reads_labels
 
     @classmethod
     @abstractmethod

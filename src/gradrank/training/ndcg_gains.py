@@ -1,6 +1,7 @@
 """Gains and discounts of NDCG for losses, and NDCG_beta (Jin et al. 2018).
 
-The gain of a document is (2^y - 1) / IDCG, and the discount of a rank is 1 / log2(1 + rank).
+The gain of a document is G / IDCG with G = 2^y - 1, or the gain that the user gives for grade y. The discount of a
+rank is 1 / log2(1 + rank).
 
 1 - NDCG_beta is the sum of the grade differences of all inverted pairs, divided by the DCG_beta of the ideal order.
 """
@@ -22,19 +23,26 @@ def discounts(ranks, cutoff):
     return out
 
 
-@compiled("i8[:], i8[:], i8")
-def ideal_shares(labels, offsets, cutoff):
-    """Return the (n,) float64 normalised gains G = (2^y - 1) / IDCG@cutoff of all documents.
+def gains_of(labels: np.ndarray, gains: np.ndarray | None = None) -> np.ndarray:
+    """Return the (n,) float64 gains of (n,) grades. gains: gain per grade from 0; None for 2^grade - 1."""
+    return np.ldexp(1.0, labels) - 1.0 if gains is None else gains[labels]
+
+
+def ideal_shares(labels: np.ndarray, offsets: np.ndarray, cutoff: int, gains: np.ndarray | None = None) -> np.ndarray:
+    """Return the (n,) float64 normalised gains G / IDCG@cutoff of all documents.
 
     DCG@cutoff with these gains equals NDCG@cutoff. If the IDCG of a query is 0, its gains are 0.
 
-    labels: (n,) int64 grades. offsets: (q+1,) int64.
+    labels: (n,) grades. offsets: (q+1,) int64. gains: as in `gains_of`.
     """
-    shares = np.empty(len(labels))
+    return _shares(gains_of(labels, gains), offsets, cutoff)
+
+
+@compiled("f8[:], i8[:], i8")
+def _shares(given, offsets, cutoff):
+    shares = given.copy()
     for q in range(len(offsets) - 1):
         gains, discount = shares[offsets[q] : offsets[q + 1]], discounts(offsets[q + 1] - offsets[q], cutoff)
-        for i in range(len(gains)):
-            gains[i] = 2.0 ** labels[offsets[q] + i] - 1.0
         ranked = descending(gains)
         ideal = 0.0
         for r in range(len(gains)):

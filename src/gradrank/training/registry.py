@@ -161,6 +161,7 @@ def _names(package: ModuleType) -> list[str]:
 
 
 OWN_PACKAGE = "gradrank.models"  # the model files of users become modules of this package
+REGISTRATION = re.compile(r'@register\("([^"]+)"\)')
 INTERFACE = "gradrank.training.model"  # a file of the user is a model file if it contains this name
 
 
@@ -239,7 +240,7 @@ def get_model(name: str) -> type[Model]:
 
     Raises GradrankError if no model has this name. The error suggests the most similar name.
     """
-    _import_declaring(name)
+    _import_declaring(name, tuple(model_packages()))
     known = registered if name in registered else models()
     if name not in known:
         raise GradrankError(
@@ -249,14 +250,27 @@ def get_model(name: str) -> type[Model]:
     return known[name]
 
 
-def _import_declaring(name: str) -> None:
+@cache
+def _import_declaring(name: str, packages: tuple[Extension, ...]) -> None:
     """Import only the modules that contain `@register("name")`, because importing all models takes longer."""
-    for extension in model_packages():
+    for extension, module in _declaring_modules(packages).get(name, ()):
+        import_from(extension, module)
+
+
+@cache
+def _declaring_modules(packages: tuple[Extension, ...]) -> dict[str, list[tuple[Extension, str]]]:
+    """Return a dict from the name of each model to the packages and modules that contain `@register("name")`.
+
+    The files are read once per process, because a plan of 10,000 jobs looks up a model several times per job.
+    """
+    found: dict[str, list[tuple[Extension, str]]] = {}
+    for extension in packages:
         for folder in import_from(extension).__path__:
             for file in sorted([*Path(folder).glob("*.py"), *Path(folder).glob("*/__init__.py")]):
-                if f'@register("{name}")' in file.read_text(encoding="utf-8"):
-                    module = file.parent.name if file.name == "__init__.py" else file.stem
-                    import_from(extension, module)
+                module = file.parent.name if file.name == "__init__.py" else file.stem
+                for name in dict.fromkeys(REGISTRATION.findall(file.read_text(encoding="utf-8"))):
+                    found.setdefault(name, []).append((extension, module))
+    return found
 
 
 def parameter_hint(parameter: str) -> str:

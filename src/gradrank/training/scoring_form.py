@@ -13,9 +13,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 
 if TYPE_CHECKING:
-    from gradrank.training.nets.attention_net import AttentionNet
     from gradrank.training.nets.net import Net
-    from gradrank.training.nets.step_net import StepNet
 
 
 class NoScoringForm(GradrankError):
@@ -84,7 +82,7 @@ class TreesForm:
 
 @dataclass(frozen=True)
 class NetForm:
-    """The K outputs of a feed-forward net. The outputs are scores if K = 1; otherwise they are parts of a `Combined`.
+    """The K outputs of all members of a net. They are scores if K = 1; otherwise they are parts of a `Combined`.
 
     net: the net with the preprocessing of its inputs.
     """
@@ -94,31 +92,8 @@ class NetForm:
     @property
     def outputs(self) -> int:
         """The number K of outputs."""
-        return len(self.net.biases[-1])
-
-
-@dataclass(frozen=True)
-class AttentionForm:
-    """The K outputs of a net with attention to the other documents of the query; see `NetForm`."""
-
-    net: "AttentionNet"
-
-    @property
-    def outputs(self) -> int:
-        """The number K of outputs."""
-        return len(self.net.arrays["output.biases"])
-
-
-@dataclass(frozen=True)
-class StepsForm:
-    """The K outputs of a net that consists of steps; see `NetForm`. They are the outputs of all members."""
-
-    net: "StepNet"
-
-    @property
-    def outputs(self) -> int:
-        """The number K of outputs."""
-        return self.net.outputs(np.zeros((1, len(self.net.mean)), np.float32)).shape[1]
+        members, outputs = self.net.shape
+        return members * outputs
 
 
 class Kernel(Protocol):
@@ -156,7 +131,7 @@ class KernelForm:
 class Combined:
     """One score computed from the outputs o_1, ..., o_K of the forms, in their order.
 
-    forms: forms with one output each, or a single NetForm, AttentionForm or StepsForm with K outputs.
+    forms: forms with one output each, or a single NetForm with K outputs.
     weights: (K,) float64 weights w.
     rule: `sum` is sum_k w_k o_k; `logistic` is sum_k w_k / (1 + exp(-o_k)); `softmax` is sum_k w_k p_k, where p is the
     softmax of o; `argmax` is w_k of the largest output, and of the first one if several are largest.
@@ -167,4 +142,4 @@ class Combined:
     rule: Literal["sum", "logistic", "softmax", "argmax"] = "sum"
 
 
-ScoringForm = LinearForm | QuadraticForm | TreesForm | NetForm | AttentionForm | StepsForm | KernelForm | Combined
+ScoringForm = LinearForm | QuadraticForm | TreesForm | NetForm | KernelForm | Combined

@@ -82,7 +82,10 @@ class Criterion:
 
     def gains(self, labels: np.ndarray) -> np.ndarray:
         """Return the float64 gains of grades."""
-        return np.ldexp(1.0, labels) - 1.0 if self.convention.gain == "exponential" else labels.astype(np.float64)
+        gain = self.convention.gain
+        if isinstance(gain, tuple):
+            return np.array(gain)[labels]
+        return np.ldexp(1.0, labels) - 1.0 if gain == "exponential" else labels.astype(np.float64)
 
     def discounts(self, ranks: np.ndarray) -> np.ndarray:
         """Return the float64 discounts of ranks, which are integers from 1."""

@@ -71,12 +71,12 @@ class TrainedFold:
 
     @classmethod
     def load(cls, fold: Path | str) -> "TrainedFold":
-        """Load a fold: results/<dataset>/<model>/fold<k>, or any other folder with the spec.json and model/ of a fold.
+        """Load a fold: results/<dataset>/methods/<model>/fold<k>, or any folder with the files of a fold.
 
         Raises GradrankError if the folder is not a trained fold, is damaged or was edited.
         """
         folder = FoldFolder(Path(fold))
-        example = f"a folder with {SPEC} and {MODEL}/, such as results/mq2007/ranksvm/fold1"
+        example = f"a folder with {SPEC} and {MODEL}/, such as results/mq2007/methods/ranksvm/fold1"
         try:
             is_trained = folder.finished and folder.model_path.is_dir()
         except OSError as error:  # for example a name that is too long
@@ -91,7 +91,7 @@ class TrainedFold:
             raise damaged(folder.spec_path, f"not a model's specification ({error!r})") from None
         _check_files(folder, spec.get("files", {}))
         members = [cls.load(member.folder) for member in copied_members(folder)]
-        return cls(_load_model(folder, spec, schema.width, len(members)), spec, members)
+        return cls(_load_model(folder, spec, len(schema.sources), len(members)), spec, members)
 
     def save(self, folder: FoldFolder) -> None:
         """Write model/ and spec.json into an existing folder without these files. `load` reads them."""
@@ -120,14 +120,16 @@ class TrainedFold:
         if self.members:
             features = member_features([member.score(features, offsets) for member in self.members])
         bad = np.isinf(features) if self.model.takes_missing else ~np.isfinite(features)
+        if not self.members and self.schema.preparation.steps is not None:
+            bad &= ~(np.isnan(features) & self.schema.replaces_missing)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             name = "" if self.members else self.schema.shown(column)
             allowed = "finite numbers or missing values" if self.model.takes_missing else "finite numbers"
             value = f"feature {column + 1}{name} is {features[row, column]} in one of the rows"
             raise GradrankError(f"{value}; {self.model.name} takes only {allowed}")
-        if self.schema.normaliser is not None:
-            features = self.schema.normaliser(features, offsets)
+        if not self.members:
+            features = self.schema.preparation(features, offsets)
         return check_scores(self.model.score(features, offsets), len(features), f"{self.model.name}: scores")
 
     def predict(self, table: "pandas.DataFrame | polars.DataFrame | pyarrow.Table") -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.data.collection import Collection
 from gradrank.data.pairs import Pairs
+from gradrank.training.accepted_data import models_that_accept
 from gradrank.training.model import Model
 from gradrank.training.registry import models
 
@@ -107,7 +108,7 @@ def check_weights(cls: type[Model], uneven: object = None, where: str = "") -> N
     of the error message, such as the path of the data.
     """
     if cls.uses_weights is None:
-        capable = ", ".join(name for name, model in models().items() if model.uses_weights)
+        capable = ", ".join(models_that_accept(["weights"]))
         raise GradrankError(
             f"{where}{cls.name}: does not use weights. Fix: train without weights, or choose models that use them: "
             f"{capable}"

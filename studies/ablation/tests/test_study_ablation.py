@@ -10,8 +10,9 @@ import yaml
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
 from gradrank.bench.folds.job import train
+from gradrank.bench.parts import write_job
 from gradrank.bench.provenance.study_records import study_code
-from gradrank.bench.results import Results, write_job
+from gradrank.bench.results import Results
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.training import values_of
 from gradrank.bench.studies.writing import write_study
@@ -166,7 +167,7 @@ def test_each_job_has_the_settings_of_the_workflow(data):
     plan = Plan(settings)
     assert plan.job_inputs("ablation", "shop-lambdamart-one-2005") == ["data/parquet/shop/collection.json"]
     assert plan.job_inputs("ablation", "shop-ranksvm-one-2005") == plan.stored_stamps("shop")
-    assert "results/shop/lambdamart/evaluation.json" in plan.study_evaluations("ablation")
+    assert "results/shop/methods/lambdamart/evaluation.json" in plan.study_evaluations("ablation")
     assert "study_job" in study_code(settings, "ablation")
 
 

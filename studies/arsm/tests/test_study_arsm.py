@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from gradrank.bench.cli import app
 from gradrank.bench.folds.per_query import QueryValues
 from gradrank.bench.literature import seed_reach
-from gradrank.bench.results import read_job, write_job
+from gradrank.bench.parts import read_job, write_job
 from gradrank.bench.studies.tables import Question
 from gradrank.bench.studies.training import fold_result
 from gradrank.measures.conventions import resolve

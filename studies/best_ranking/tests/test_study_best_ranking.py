@@ -8,7 +8,8 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
-from gradrank.bench.results import StudyFolder, write_job
+from gradrank.bench.parts import write_job
+from gradrank.bench.results import StudyFolder
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from gradrank.bench.tuning.fold_training import FoldTraining, selected_step

@@ -5,6 +5,8 @@ checked against brute force.
 """
 
 import json
+import shutil
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -248,6 +250,8 @@ def inputs(tmp_path_factory) -> Inputs:
     settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": tuple(METHODS), "seeds": SEEDS, "seconds": SECONDS}
     settings |= {"divisions": {"datasets": [TUNED], "methods": ["regression"], "count": 3}}
     settings |= {"conventions": dict.fromkeys((TUNED, FROZEN), "letor4")}
+    for packed in (contest.trials, contest.values, contest.divisions):
+        packed.pack()
     return Inputs(root / "results", root / "data", contest.folder, settings)
 
 
@@ -338,6 +342,19 @@ def test_a_choice_that_is_not_in_choices_json_is_not_scored(inputs, tmp_path):
             tuner_choices(contest, inputs.data / TUNED, "regression", 1, SECONDS)
     finally:
         contest.choices_path.write_text(before)
+
+
+def test_the_page_is_the_same_without_the_parts(inputs, tmp_path):
+    """In a fresh clone, a contest has only the packed files and the choices."""
+    clone = tmp_path / "contest"
+    clone.mkdir()
+    for name in ("choices.json", "trials.parquet", "values.parquet", "divisions.parquet"):
+        shutil.copy(inputs.folder / name, clone / name)
+    pages = []
+    for folder in (inputs.folder, clone):
+        write_study("contest", replace(inputs, folder=folder))
+        pages.append([(folder / name).read_bytes() for name in ("page.md", "numbers.json")])
+    assert pages[0] == pages[1] and b"divisions/synthetic_net/regression.parquet" in pages[0][0]
 
 
 def test_another_script_recomputes_every_number(inputs):

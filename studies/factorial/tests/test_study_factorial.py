@@ -310,6 +310,9 @@ def test_the_tables_have_the_means_of_the_values(inputs, rows):
 def test_another_script_recomputes_every_number(inputs):
     """The script reads only files that are in git, and imports neither gradrank nor a package of it."""
     write_study("factorial", inputs)
+    contest = Contest(inputs.folder)
+    contest.trials.pack()
+    contest.values.pack()
     changes = [("scorer_mean", "low"), ("loss_beyond", "tau"), ("interaction_synthetic_net", "p")]
     changes += [("shares_synthetic_poly", "deviation"), ("pareto_synthetic_net", "seconds")]
     assert_recomputed("check_factorial.py", inputs.folder, changes)

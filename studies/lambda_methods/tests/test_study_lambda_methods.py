@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.bench.results import write_job
+from gradrank.bench.parts import write_job
 from gradrank.data.collection import Collection
 from gradrank.models.lambdamart import LambdaMART
 from made_rankings import linear_grades

@@ -1,11 +1,15 @@
 """The jobs and the page of small learning curves, and which family wins."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.config.params import check
-from gradrank.bench.results import StudyFolder, write_job
+from gradrank.bench.parts import write_job
+from gradrank.bench.provenance.study_records import jobs_digest
+from gradrank.bench.results import StudyFolder
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from gradrank.bench.tuning.fold_training import FoldTraining
@@ -40,6 +44,7 @@ def inputs(tmp_path_factory):
     for method, params in (("regression", {}), ("listnet", {}), ("mart", {"rounds": 5})):
         for size in (*SIZES, None):
             write_job(folder.job_path(f"{method}-{size}"), run_job(settings(method, size, **params), root / "data", 7))
+    folder.job_parts.pack()
     values = {"datasets": [DATASET], "families": FAMILIES}
     return Inputs(root / "results", root / "data", folder.folder, values)
 
@@ -95,6 +100,15 @@ def test_the_family_that_wins_has_the_best_method(curves):
         own = [curves[row["size"]][name].mean for name in FAMILIES[row["family"]]]
         assert row["mean"] == max(own)
         assert (row["wins"] == "yes") == (row["mean"] == max(runs.mean for runs in curves[row["size"]].values()))
+
+
+def test_the_results_of_jobs_are_read_from_the_packed_file(inputs, tmp_path):
+    clone = tmp_path / "learning_curves"
+    clone.mkdir()
+    shutil.copy(inputs.folder / "jobs.parquet", clone)
+    packed = StudyFolder(clone)
+    assert packed.jobs() == inputs.jobs() and len(packed.jobs()) == 12
+    assert jobs_digest(packed) == jobs_digest(StudyFolder(inputs.folder))
 
 
 def test_another_script_recomputes_every_number(inputs):

@@ -9,7 +9,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gradrank.bench.results import Results, write_job
+from gradrank.bench.parts import write_job
+from gradrank.bench.results import Results
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from made_study import PARAMS

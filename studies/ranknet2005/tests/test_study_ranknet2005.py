@@ -14,7 +14,8 @@ from scipy.stats import t
 
 from gradrank.base.errors import GradrankError
 from gradrank.bench.folds.per_query import QueryValues
-from gradrank.bench.results import read_job, write_job
+from gradrank.bench.parts import read_job, write_job
+from gradrank.bench.studies.claims import Claim
 from gradrank.bench.studies.study import Inputs, Table
 from gradrank.comparison.statistics import wilcoxon
 from gradrank.data.stored import StoredCollection
@@ -264,15 +265,22 @@ def test_two_opposite_certain_pairs_leave_the_third_open(made):
     assert nearly == pytest.approx([0.0, 0.5, 1.0], abs=1e-5)
 
 
+def over(published, **draws):
+    """Return the row of `over_draws` for our first draws and a number that is printed with two decimals."""
+    return over_draws(Claim("", "", next(iter(draws)), published, 0.005), draws)
+
+
 def test_interval_by_hand():
-    row = over_draws(90.0, [80.0, 82.0, 84.0])
+    own = [80.0, 82.0, 84.0]
+    row = over(90.0, own=own)
     assert row["half_width"] == pytest.approx(t.ppf(0.975, 2) * 2 * np.sqrt(4 / 3))
     assert (row["ours"], row["spread"], row["verdict"]) == (82.0, 2.0, "consistent")
-    assert over_draws(99.0, [80.0, 82.0, 84.0])["verdict"] == "not reproduced"
-    assert over_draws(82.004, [80.0, 82.0, 84.0])["verdict"] == "reproduced"
-    other = over_draws(90.0, [80.0, 82.0, 84.0], [[89.0, 90.0, 91.0], [60.0, 60.1, 60.2]])
+    assert over(99.0, own=own)["verdict"] == "not reproduced"
+    assert over(82.004, own=own)["verdict"] == "reproduced"
+    other = over(90.0, own=own, near=[89.0, 90.0, 91.0], far=[60.0, 60.1, 60.2])
     assert (other["alike"], other["others"]) == (1, 2), "the first would have been reproduced, the second not"
-    assert np.isnan(over_draws(99.0, [80.0])["half_width"])
+    assert np.isnan(over(99.0, own=[80.0])["half_width"])
+    assert over(None, own=own)["verdict"] == ""
 
 
 def test_the_share_that_gives_a_number_is_interpolated():
@@ -353,7 +361,7 @@ def test_units_in_use_of_nets_by_hand():
         weights = np.zeros((3, len(output)))
         weights[np.arange(len(output)) % 3, np.arange(len(output))] = scale
         ends = np.zeros(3), np.ones(3)
-        return Net([weights, np.array(output)[:, None]], [np.zeros(len(output)), np.zeros(1)], *ends, "tanh")
+        return Net.of_layers([weights, np.array(output)[:, None]], [np.zeros(len(output)), np.zeros(1)], *ends, "tanh")
 
     used, linear = units_in_use(net(1e-3, 1.0, 0.0, 0.0), x)
     assert used == pytest.approx(1.0) and linear == pytest.approx(1.0, abs=1e-5)

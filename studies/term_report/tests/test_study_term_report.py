@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gradrank.bench.results import write_job
+from gradrank.bench.parts import write_job
 from gradrank.models.ranknet_report import Examples, PairNet
 from made_collection import store
 from made_study import DOCUMENTS, PARTS, make_study, part_of, trained_on, written
@@ -52,7 +52,7 @@ def made(tmp_path_factory):
 
 
 def test_measures_of_one_relevant_document_among_ten():
-    (figure,) = positions().content
+    figure = positions()
     for rank, row in enumerate(figure.table.rows, start=1):
         assert row["rank"] == rank
         assert row["ndcg"] == pytest.approx(1 / math.log2(1 + rank), abs=1e-15)

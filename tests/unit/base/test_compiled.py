@@ -62,6 +62,57 @@ def test_a_wrong_number_of_arguments_is_an_error():
         fill(np.arange(3.0), 0)
 
 
+# Each function runs interpreted, and then compiled because its elements are used up.
+BOTH = """
+import sys
+import numpy as np
+from gradrank.base import compiled
+from gradrank.data.order import order
+from gradrank.measures import ranking
+random, highest = np.random.default_rng(0), 4
+sizes = random.integers(1, 80, 40)
+offsets = np.append(0, np.cumsum(sizes))
+grades = random.integers(0, highest + 1, offsets[-1])
+kinds = {
+    "numbers": random.normal(size=len(grades)),
+    "ties": np.round(random.normal(size=len(grades))),
+    "extremes": random.choice([0.0, -0.0, np.inf, 5e-324, 1e308, -1.0, 1 / 3], len(grades)),
+}
+arguments = [(values, offsets) for values in kinds.values()]
+def results():
+    for name, function in functions.items():
+        for each in [(grades, offsets, highest)] if name == "sorted_grades" else arguments:
+            yield function(*each).tobytes()
+functions = {name: each for name, each in vars(ranking).items() if getattr(each, "interpreted", 0)} | {"order": order}
+with np.errstate(all="ignore"):
+    interpreted = list(results())
+    assert "numba" not in sys.modules
+    for function in functions.values():
+        function.interpreted = 0
+    assert list(results()) == interpreted and "numba" in sys.modules
+print(len(functions), len(interpreted))
+"""
+
+
+def test_interpreted_and_compiled_functions_return_equal_bytes():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", BOTH], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    functions, results = map(int, done.stdout.split())
+    assert functions > 4 and results > functions
+
+
+def test_after_the_elements_for_python_the_function_is_compiled():
+    """Training calls `order` once per step, so an interpreted `order` must not stay."""
+    program = (
+        "import sys, numpy as np; from gradrank.data.order import order\n"
+        "scores, offsets = np.zeros(10_000), np.arange(0, 10_001, 10)\n"
+        "order(scores, offsets); assert 'numba' not in sys.modules\n"
+        "for _ in range(20):\n    order(scores, offsets)\n"
+        "assert 'numba' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_importing_every_module_of_compiled_functions_imports_no_numba():
     names = [name for name, tree in sources().items() if compiled_functions(tree)]
     assert len(names) > 20

@@ -1,20 +1,24 @@
 """The cache folder of compiled functions: its place, its owner, and the inputs of its digest."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from gradrank.base.errors import GradrankError
+from gradrank.base import processor
+from gradrank.base.errors import GradrankError, GradrankWarning
 from gradrank.base.extensions import use_own_models
-from gradrank.base.processor import digest, use_cache_folder
+from gradrank.base.processor import PINS, cache_folder, digest, use_cache_folder
 
 
 @pytest.fixture
 def environment(monkeypatch):
     """Unset the variables that choose the folder. Changes that a test makes are undone afterwards."""
+    monkeypatch.setattr(processor, "_in_use", None)
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
@@ -87,3 +91,37 @@ def test_the_models_of_a_working_folder_are_in_the_digest(environment, tmp_path)
         assert digest() != before
     finally:
         use_own_models(None)
+
+
+# The first argument tells whether the caller imports Numba before gradrank compiles a function.
+PREDICT = """
+import os, sys, warnings
+warnings.simplefilter("error")
+before = dict(os.environ)
+if sys.argv[1] == "numba":
+    import numba
+import numpy
+from gradrank.measures.ranking import running_sum
+print(running_sum(numpy.ones(4), numpy.array([0, 4])), running_sum.entry.stats.cache_hits)
+import numba
+assert numba.config.CACHE_DIR == "" and dict(os.environ) == before
+"""
+
+
+@pytest.mark.parametrize("first", ["numba", "gradrank"])
+def test_without_pin_the_second_process_reads_the_code_that_the_first_compiled(first, tmp_path):
+    variables = {name: value for name, value in os.environ.items() if name not in (*PINS, "NUMBA_CACHE_DIR")}
+    variables |= {"XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", PREDICT, first]
+    runs = [subprocess.run(command, env=variables, capture_output=True, text=True, check=True) for _ in range(2)]
+    printed = [run.stdout.split("]")[1].strip() for run in runs]
+    assert printed[0] == "Counter()" and "1" in printed[1]
+    assert len(list(tmp_path.glob("gradrank/gradrank-*/*/*"))) == 2  # an index and machine code
+
+
+def test_without_a_folder_functions_are_compiled_with_a_warning(environment, tmp_path):
+    (tmp_path / "gradrank").symlink_to(tmp_path)
+    environment.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.warns(GradrankWarning, match="not cached.*NUMBA_CACHE_DIR"):
+        assert cache_folder() is None
+    assert "NUMBA_CACHE_DIR" not in os.environ

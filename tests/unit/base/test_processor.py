@@ -84,6 +84,24 @@ def test_every_library_uses_the_pinned_instruction_set():
     assert all(line.split()[1] == "1" for line in pools)
 
 
+def test_libraries_that_are_imported_after_the_first_limit_are_limited_too():
+    done = run(
+        "import numpy\n"
+        "from threadpoolctl import threadpool_info\n"
+        "from gradrank.base.processor import thread_count, use_threads\n"
+        "counts = lambda: {pool['filepath']: pool['num_threads'] for pool in threadpool_info()}\n"
+        "with use_threads(2):\n    first = counts()\n"
+        "import lightgbm\n"
+        "before = counts()\n"
+        "with use_threads(2):\n    inside = counts(), thread_count()\n"
+        "print(len(inside[0]) > len(first), {*first.values(), *inside[0].values()}, inside[1], thread_count(), "
+        "counts() == before)",
+        OMP_NUM_THREADS="2",
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert done.stdout.strip() == "True {1} 2 1 True"
+
+
 @pinned_here
 def test_a_processor_without_avx2_is_refused_with_one_message(tmp_path, monkeypatch):
     monkeypatch.delenv("GRADRANK_CPU", raising=False)

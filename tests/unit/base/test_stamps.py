@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.stamps import SCHEMA, check_file, mismatches, read_stamp, write_stamp
+from gradrank.base.stamps import SCHEMA, check_file, fault_of_name, mismatches, read_sealed, read_stamp, write_stamp
 
 
 @pytest.fixture
@@ -65,3 +65,22 @@ def test_a_missing_stamp_is_refused_by_its_path(tmp_path):
     with pytest.raises(GradrankError, match=r"spec\.json: .*missing.*Fix: "):
         read_stamp(tmp_path / "spec.json")
     assert [path.name for path, _ in mismatches(tmp_path / "spec.json")] == ["spec.json"]
+
+
+def test_an_edited_stamp_is_refused(stamp):
+    stamp.write_text(stamp.read_text().replace('"seed": 3', '"seed": 4'))
+    with pytest.raises(GradrankError, match="Fix:"):
+        read_sealed(stamp)
+
+
+def test_a_stamp_under_another_name_is_refused(stamp):
+    other = stamp.rename(stamp.with_name("run.json"))
+    with pytest.raises(GradrankError, match=r"spec\.json.*Fix:"):
+        read_sealed(other)
+
+
+@pytest.mark.parametrize(
+    "name", ["../scores", "a/../../b", "a/./b", "a//b", "/scores", "C:/scores", "a\\b", "", 3, "a\nb"]
+)
+def test_only_plain_paths_below_the_folder_are_names(name):
+    assert fault_of_name(name) is not None and fault_of_name("model/net") is None

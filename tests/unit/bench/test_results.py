@@ -12,7 +12,8 @@ from gradrank.base.stamps import write_stamp
 from gradrank.bench.config.datasets import check_datasets
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.per_query import measured_folds, timings
-from gradrank.bench.results import STUDIES, MethodFolder, NumberedFold, Results, read_job, write_job
+from gradrank.bench.parts import read_job, write_job
+from gradrank.bench.results import PLOTS, STUDIES, MethodFolder, NumberedFold, Results
 from gradrank.bench.tuning.folders import Contest
 from gradrank.training.fold_folder import Below, Folder, FoldFolder
 
@@ -59,17 +60,18 @@ def test_every_output_of_the_rules_is_named_in_results():
     ]
     named = set().union(*map(paths_of, folders)) | {str(results.report_path.with_suffix(""))}
     written = outputs()
-    assert len(written) > 10 and "results/{dataset}/{model}/fold{fold}/spec.json" in written
+    assert len(written) > 10 and "results/{dataset}/methods/{model}/fold{fold}/spec.json" in written
     shown = {f"results/{scope}/{name}" for scope in ("{dataset}", "studies/{study}") for name in OWN_REPORT}
     of_a_method = ("{dataset}", "{method}")
     parts = {contest.divisions_path(*of_a_method)}
     parts |= {path(*of_a_method, "{tuner}") for path in (contest.trials_path, contest.values_path)}
-    assert written - named - {str(study.job_path("{job}"))} - set(map(str, parts)) == shown
+    parts |= {study.job_path("{job}"), study.folder / "{kind}.parquet"}
+    assert written - named - set(map(str, parts)) == shown
 
 
 def test_a_data_set_with_the_name_of_a_folder_of_results_is_refused():
     faults: list[str] = []
-    names = {STUDIES, Results().report_path.stem}
+    names = {STUDIES, PLOTS, Results().report_path.stem}
     check_datasets({name: {"path": "."} for name in names}, [], faults)
     assert {name for name in names if any(f"datasets.{name}: " in fault for fault in faults)} == names
 
@@ -83,18 +85,18 @@ def test_finished_folds_are_sorted_by_number_and_seed(tmp_path):
     (method.folder / "fold_of_old").mkdir()
     assert [(fold.number, fold.seed) for fold in method.folds()] == [(2, None), (2, 3), (10, None)]
     seeded = method.fold(2, seed=3)
-    assert seeded.spec_path == tmp_path / "toy/m/fold2/seed3/spec.json"
+    assert seeded.spec_path == tmp_path / "toy/methods/m/fold2/seed3/spec.json"
     assert (seeded.method, seeded.number, seeded.method.dataset) == (method, 2, "toy")
 
 
 @pytest.mark.parametrize(
     ("path", "folder"),
     [
-        ("results/toy/m/fold3/scores.parquet", "results/toy/m/fold3"),
-        ("results/toy/m/fold3/seed12/model/net.safetensors", "results/toy/m/fold3/seed12"),
-        ("results/toy/m/fold3/model/members/1/spec.json", "results/toy/m/fold3"),
-        ("results/toy/m/per_query.parquet", None),
-        ("results/toy/fold_changes/per_query.parquet", None),
+        ("results/toy/methods/m/fold3/scores.parquet", "results/toy/methods/m/fold3"),
+        ("results/toy/methods/m/fold3/seed12/model/net.safetensors", "results/toy/methods/m/fold3/seed12"),
+        ("results/toy/methods/m/fold3/model/members/1/spec.json", "results/toy/methods/m/fold3"),
+        ("results/toy/methods/m/per_query.parquet", None),
+        ("results/toy/methods/fold_changes/per_query.parquet", None),
     ],
 )
 def test_the_fold_of_a_file_is_found_from_its_path(path, folder):
@@ -104,14 +106,14 @@ def test_the_fold_of_a_file_is_found_from_its_path(path, folder):
 def test_data_sets_and_methods_are_those_with_files(tmp_path):
     results = Results(tmp_path)
     finish(results.dataset("trained").method("m").fold(1))
-    for folder in ("summarised", "evaluated/m", "report", "studies/arsm", ".partial/m"):
+    for folder in ("summarised", "evaluated/methods/m", "report", "studies/arsm", ".partial/methods/m"):
         (tmp_path / folder).mkdir(parents=True)
     results.dataset("summarised").summary_path.write_text('{"m": {"map": 0.5}}')
     results.dataset("evaluated").method("m").per_query_path.touch()
     (results.dataset("evaluated").tables_path).mkdir()
     (results.dataset("evaluated").tables_path / "folds.csv").touch()
     assert [dataset.name for dataset in results.datasets()] == ["evaluated", "summarised", "trained"]
-    assert results.dataset("evaluated").methods() == [MethodFolder(tmp_path / "evaluated/m")]
+    assert results.dataset("evaluated").methods() == [MethodFolder(tmp_path / "evaluated/methods/m")]
     assert results.dataset("summarised").summary() == {"m": {"map": 0.5}}
     assert Results(tmp_path / "none").datasets() == []
 

@@ -33,15 +33,12 @@ def test_the_command_prints_what_the_function_returns(files):
         ({"convention": "trec", "margin": 0.2}, ["--convention", "trec", "--margin", "0.2"]),
         ({"test": "randomisation"}, ["--test", "randomisation"]),
     ):
-        result = compare(rankings, files / "qrels.txt", metric="mrr", **{"convention": "letor4"} | options)
+        result = compare(rankings, files / "qrels.txt", metric="mrr", **options)
         done = invoke(files, *arguments, "--out", str(files / "out.parquet"))
         assert done.exit_code == 0
         assert done.stdout == f"{result!r}\n"
         assert pl.read_parquet(files / "out.parquet").equals(result.table)
-    assert (
-        invoke(files, "--latex").stdout
-        == f"{compare(rankings, files / 'qrels.txt', metric='mrr', convention='letor4').to_latex()}\n"
-    )
+    assert invoke(files, "--latex").stdout == f"{compare(rankings, files / 'qrels.txt', metric='mrr').to_latex()}\n"
     assert r"b\_1" in invoke(files, "--latex").stdout
     assert invoke(files, "--markdown").stdout.startswith("| a | b |")
 
@@ -67,3 +64,22 @@ def test_two_files_of_one_name_are_refused(files):
     error = CliRunner().invoke(app, ["compare", run, run, "--data", str(files / "qrels.txt")]).exception
     assert isinstance(error, GradrankError)
     assert "'a'" in str(error)
+
+
+def test_names_runs_metrics_and_html(files):
+    runs = [f"x={files / 'a.run'}", f"x={files / 'b_1.run'}", f"y={files / 'c.run'}"]
+    page = files / "page.html"
+    options = ["--data", str(files / "qrels.txt"), "--metric", "MRR,P(rel=1)@2", "--baseline", "y", "--html", str(page)]
+    done = CliRunner().invoke(app, ["compare", *runs, *options])
+    given = {"x": [files / "a.run", files / "b_1.run"], "y": files / "c.run"}
+    result = compare(given, files / "qrels.txt", metric=["mrr", "p@2"], baseline="y")
+    assert done.stdout == f"{result!r}\n"
+    assert "<svg" in page.read_text(encoding="utf-8")
+
+
+def test_an_output_is_not_a_named_input(files):
+    run = files / "a.run"
+    done = CliRunner().invoke(
+        app, ["compare", f"x={run}", f"y={files / 'c.run'}", "--data", str(files / "qrels.txt"), "--out", str(run)]
+    )
+    assert "the output is the input" in str(done.exception)

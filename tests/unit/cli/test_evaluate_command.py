@@ -46,7 +46,7 @@ def test_the_tables_name_their_convention(files, convention):
         ["train", "--model", "none", "--data", "none", "--seed", "1", "--out", "out"],
         ["tune", "--model", "none", "--data", "none", "--seed", "1", "--out", "out"],
         ["report", "--results", "none"],
-        ["refit", "none", "--data", "none", "--seed", "1"],
+        ["refit-choices", "none", "--data", "none", "--seed", "1"],
         ["divisions", "none", "--data", "none", "--seed", "1"],
     ],
     ids=lambda command: command[0],
@@ -74,3 +74,16 @@ def test_pipes_are_read_once_and_names_need_no_utf8(files):
     paths = [files / "scores.txt", files / "zwölf.txt", "--data", files / "data.txt", "--metric", "map"]
     done = subprocess.run([*command, "compare", *paths], env=env, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_small_run_is_evaluated_without_the_import_of_slow_packages(tmp_path):
+    rows = [(query, document) for query in range(20) for document in range(50)]
+    judgements, run = tmp_path / "qrels.txt", tmp_path / "a.run"
+    judgements.write_text("".join(f"{query} 0 d{document} {document % 3}\n" for query, document in rows))
+    run.write_text("".join(f"{query} Q0 d{document} 1 {-document} a\n" for query, document in rows))
+    options = ["--scores", run, "--data", judgements, "--convention", "trec", "--metrics", "ndcg@10,map,err@20,p@5"]
+    command = [sys.executable, "-X", "importtime", "-m", "gradrank", "evaluate", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = {line.split("|")[-1].strip() for line in done.stderr.splitlines()}
+    assert len(done.stdout.splitlines()) == 4 and "polars" in imported
+    assert not imported & {"numba", "scipy", "sklearn", "torch", "lightgbm", "pandas", "pyarrow", "snakemake", "mlflow"}

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,23 @@ from gradrank.cli.options import CONTEST as CONTEST_STAGES
 from gradrank.cli.options import FILE, FOLDER, STAGES
 from made_project import DATASET, make_project
 
-FOLD, DATA, RAW = f"results/{DATASET}/prank/fold1", f"data/parquet/{DATASET}", f"data/raw/{DATASET}"
+FOLD, DATA, RAW = f"results/{DATASET}/methods/prank/fold1", f"data/parquet/{DATASET}", f"data/raw/{DATASET}"
 SCORES = ("--data", f"{RAW}/S1.txt")
 # The arguments of each command with an output, without the output, and a file and a folder that the command reads.
 # A command with a new output needs an entry.
 EXAMPLES: dict[str, tuple[list[str], str, str]] = {
     "evaluate": (["--scores", "s1.txt", *SCORES], "s1.txt", RAW),
     "compare": (["s1.txt", "s2.txt", *SCORES], "s2.txt", RAW),
+    "agreement": (["s1.txt", "s2.txt", *SCORES], "s2.txt", RAW),
     "predict": (["--model", FOLD, "--input", f"{RAW}/S1.txt"], f"{RAW}/S1.txt", FOLD),
     "importance": ([FOLD, f"{RAW}/S1.txt"], f"{RAW}/S1.txt", FOLD),
     "explain": ([FOLD, f"{RAW}/S1.txt", "--query", "1"], f"{FOLD}/spec.json", FOLD),
-    "export": ([f"results/{DATASET}/prank", "--data", DATA], "", DATA),
+    "export": ([f"results/{DATASET}/methods/prank", "--data", DATA], "", DATA),
     "export-model": ([FOLD, "--to", "safetensors", "--names", "names.txt"], "names.txt", FOLD),
     "submit": (
-        [f"results/{DATASET}/prank", "--data", DATA, "--authors", "A", "--selection", "default"],
+        [f"results/{DATASET}/methods/prank", "--data", DATA, "--authors", "A", "--selection", "default"],
         "",
-        f"results/{DATASET}/prank",
+        f"results/{DATASET}/methods/prank",
     ),
     "table": ([f"results/{DATASET}"], f"results/{DATASET}/summary.json", ""),
     "diff": (["results", "results"], "results/run.json", ""),
@@ -45,9 +47,10 @@ EXAMPLES: dict[str, tuple[list[str], str, str]] = {
     "parse": ([RAW, "--seed", "1"], "", RAW),
     "pairs": (["--data", DATA], "", DATA),
     "train": (["--model", "single_feature", "--data", DATA, "--seed", "1"], "", DATA),
+    "refit": ([f"results/{DATASET}/methods/prank", "--data", DATA], "", DATA),
     "import-scores": (["imported/fold{fold}.txt", "--data", DATA, "--seed", "1"], "", "imported"),
 }
-METHOD, CONTEST = f"results/{DATASET}/prank", "results/studies/contest"
+METHOD, CONTEST = f"results/{DATASET}/methods/prank", "results/studies/contest"
 # The arguments of each stage that writes into a folder of results/ without an output option, the folder, and its files.
 IN_PLACE: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
     "evaluate-folds": (
@@ -71,15 +74,21 @@ IN_PLACE: dict[str, tuple[list[str], str, tuple[str, ...]]] = {
         "results/studies/pair_targets",
         ("page.json", "numbers.json", "page.md", "provenance.json"),
     ),
+    "pack": (["results/studies/pair_targets", "jobs"], "results/studies/pair_targets", ("jobs.parquet",)),
     "choices": (["prank:1", "--datasets", DATASET], CONTEST, ("choices.json",)),
-    "refit": (["prank", "--data", DATA, "--seed", "1"], f"{CONTEST}/values/{DATASET}/prank", ("tuner1.parquet",)),
+    "refit-choices": (
+        ["prank", "--data", DATA, "--seed", "1"],
+        f"{CONTEST}/values/{DATASET}/prank",
+        ("tuner1.parquet",),
+    ),
     "divisions": (
         ["prank", "--data", DATA, "--seed", "1", "--count", "2"],
         f"{CONTEST}/divisions/{DATASET}",
         ("prank.parquet",),
     ),
 }
-RUN = ("evaluate", "compare", "predict", "importance", "explain", "export-model", "table", "diff")  # take less than 2 s
+# These commands take less than 2 s.
+RUN = ("evaluate", "compare", "agreement", "predict", "importance", "explain", "export-model", "table", "diff")
 BUILD = ("export", "generate", "parse", "pairs", "train")
 
 
@@ -141,8 +150,14 @@ def call(command: str, option: str, out: Path | str) -> Any:
     return CliRunner().invoke(app, [command, *EXAMPLES[command][0], option, str(out)])
 
 
+@cache
+def first_content(root: Path) -> dict[str, bytes]:
+    """Return the content of the working folder `root` before the first command that must be refused."""
+    return content(Path())
+
+
 def refuse(command: str, option: str, out: Path | str) -> None:
-    before = content(Path())
+    before = first_content(Path.cwd())
     done = call(command, option, out)
     assert isinstance(done.exception, GradrankError), done.output
     assert "Fix: " in str(done.exception)

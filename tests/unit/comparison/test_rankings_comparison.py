@@ -5,13 +5,14 @@ import re
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import ttest_1samp, ttest_rel
+from scipy.stats import studentized_range, ttest_1samp, ttest_rel, tukey_hsd
 
 from gradrank.base.errors import GradrankError
 from gradrank.comparison.rankings.comparison import compare
 from gradrank.comparison.rankings.evaluation import evaluate
-from gradrank.comparison.significance import bootstrap_test, randomisation_test
+from gradrank.comparison.significance import best_methods, bootstrap_test, detectable_difference, randomisation_test
 from gradrank.comparison.statistics import holm, mean_interval, wilcoxon
+from gradrank.comparison.tukey import tukey_p_values
 
 DRAW = np.random.default_rng(0)
 QID = DRAW.integers(0, 40, 800)
@@ -102,6 +103,77 @@ def test_run_files_and_arrays_give_the_same_table(tmp_path):
     options = {"metric": "map", "convention": "trec"}
     arrays = compare(RANKINGS, Y, qid=QID, docid=docid, **options)
     assert compare(paths, tmp_path / "qrels", **options).table.equals(arrays.table)
+
+
+def test_several_metrics_are_one_family():
+    result = compare(RANKINGS, Y, qid=QID, metric=["map", "P@5"], baseline="a")
+    assert result.table.select("metric", "a", "b").rows() == [
+        *(("map", "b", "a"), ("map", "c", "a"), ("p@5", "b", "a"), ("p@5", "c", "a"))
+    ]
+    np.testing.assert_array_equal(result.table["p_corrected"], holm(result.table["p"].to_list()))
+    single = compare(RANKINGS, Y, qid=QID, metric="p@5", baseline="a")
+    same = ["a", "b", "difference", "low", "high", "p"]
+    assert result.table.filter(metric="p@5").select(same).equals(single.table.select(same))
+    systems = result.to_frame()
+    assert systems.select("metric", "ranking").rows() == [(m, r) for m in ("map", "p@5") for r in "abc"]
+    for row, compared in zip(systems.filter(pl.col("ranking") != "a").to_dicts(), result.table.to_dicts(), strict=True):
+        assert row["difference"] == compared["difference"] and row["p"] == compared["p_corrected"]
+        expected = None if row["p"] >= 0.05 else "better" if row["difference"] > 0 else "worse"
+        assert row["mark"] == expected
+        gaps = np.std(VALUES[row["ranking"]] - VALUES["a"], ddof=1) / np.sqrt(40)
+        if row["metric"] == "map":
+            assert row["detectable"] == pytest.approx(detectable_difference(gaps, 40, 4), rel=1e-9)
+            chosen = best_methods(VALUES, np.zeros(40))[row["ranking"]].p >= 0.05
+            assert row["in_confidence_set"] == chosen
+    assert result.per_query.filter(metric="map")["b"].to_list() == VALUES["b"].tolist()
+    assert "4 comparisons (every other ranking with `a` under 2 metrics)" in " ".join(repr(result).split())
+    assert "▲" in result.to_markdown() and r"\uparrow" in result.to_latex()
+
+
+def test_a_list_of_runs_is_the_mean_over_the_runs():
+    runs = [RANKINGS["b"], RANKINGS["c"]]
+    found = compare({"a": RANKINGS["a"], "runs": runs}, Y, qid=QID, metric="map").per_query["runs"]
+    np.testing.assert_allclose(found, (VALUES["b"] + VALUES["c"]) / 2, rtol=1e-12)
+
+
+def test_runs_of_folds_count_for_the_queries_that_they_rank():
+    qrels = {f"q{q}": {f"d{d}": int(d == q) for d in range(4)} for q in range(5)}
+    run = {q: {f"d{d}": float(d) for d in range(4)} for q in qrels}
+    folds = [{q: run[q] for q in ("q0", "q1")}, {q: run[q] for q in ("q2", "q3")}]
+    result = compare({"whole": run, "folds": folds}, qrels, metric="mrr", convention="trec").per_query
+    assert result["folds"].to_list() == [*result["whole"].to_list()[:4], 0.0]
+
+
+def test_tukey_of_two_rankings_is_the_t_test():
+    two = {name: RANKINGS[name] for name in ("a", "b")}
+    p = compare(two, Y, qid=QID, metric="map", test="tukey").table["p"][0]
+    assert p == pytest.approx(ttest_rel(VALUES["a"], VALUES["b"]).pvalue, rel=1e-6)
+
+
+def test_tukey_agrees_with_the_randomised_range():
+    """Carterette 2012: the largest difference of means after permutations of the values of each query."""
+    rng = np.random.default_rng(0)
+    values = np.column_stack([VALUES[name] for name in "abc"])
+    ranges = [np.ptp(rng.permuted(values, axis=1).mean(axis=0)) for _ in range(4000)]
+    table = compare(RANKINGS, Y, qid=QID, metric="map", test="tukey").table
+    assert "p_corrected" not in table.columns
+    for a, b, difference, p in table.select("a", "b", "difference", "p").rows():
+        assert p == pytest.approx(np.mean(np.array(ranges) >= abs(difference)), abs=0.02), (a, b)
+
+
+def test_tukey_has_the_scale_of_scipy_without_effects_of_queries():
+    """SciPy's test is not paired. Its p values are those of more degrees of freedom and the same sum of squares."""
+    centred = {name: values - np.mean([*VALUES.values()], axis=0) for name, values in VALUES.items()}
+    theirs = tukey_hsd(*centred.values())
+    ours = tukey_p_values(VALUES)
+    statistic = studentized_range.isf(ours["a", "b"], 3, 2 * 39) * np.sqrt((3 * 39) / (2 * 39))
+    assert studentized_range.sf(statistic, 3, 3 * 39) == pytest.approx(theirs.pvalue[0, 1], rel=1e-4)
+
+
+def test_the_plot_has_an_interval_per_comparison():
+    page = compare({"<a>": RANKINGS["a"], "b": RANKINGS["b"]}, Y, qid=QID, metric=["map", "mrr"]).to_html()
+    assert page.count("<circle") == 2
+    assert "MRR: &lt;a&gt; - b" in page and "<a>" not in page
 
 
 def refused(argument, rankings=RANKINGS, **options):

@@ -166,7 +166,7 @@ def refused(argument, y=Y, scores=SCORES, qid=QID, **options):
         *(("qid", None), ("qid", QID[:5]), ("qid", [1.5] * 6), ("qid", [1, 1, None, 2, 2, 2]), ("qid", 3)),
         *(("qid", [np.nan] * 6), ("qid", [[1]] * 6), ("docid", ["a"]), ("docid", [None, 1.5, 2, 3, 4, 5])),
         *(("metrics", []), ("metrics", None), ("metrics", ["map", "AP"]), ("confidence", 0), ("confidence", 95)),
-        *(("confidence", "high"), ("convention", None)),
+        ("confidence", "high"),
     ],
 )
 def test_malformed_arguments_are_named(argument, values):

@@ -141,8 +141,8 @@ def test_scores_of_new_rows_need_contiguous_queries_even_if_training_grouped_the
         read_new(path, TrainingSchema(2, ["4", "5"], columns=columns, missing="keep"))
 
 
-@pytest.mark.parametrize("columns", [Columns(header=False), Columns(group_rows=True)])
-def test_text_has_neither_a_header_nor_rows_to_group(tmp_path, columns):
+def test_text_has_no_header(tmp_path):
+    columns = Columns(header=False)
     path = write(tmp_path / "all.txt", ["0", "1"], as_text=True)
     with pytest.raises(GradrankError, match=r"all\.txt.*only for tables"):
         parse(path, tmp_path / "out", 0, "mine", columns=columns)

@@ -20,9 +20,9 @@ FRAME = pl.DataFrame({"qid": [1, 1], "docid": ["A", "B"], "score": [2.0, 1.0]})
 CSV = FRAME.write_csv()
 LETOR = b"1 qid:1 1:0.5 #docid = a,b;c\n0 qid:1 1:0.2 #docid = d\n"
 REFUSED = {
-    "a.feather": ("Arrow", lambda path: FRAME.write_ipc(path)),
+    "n.txt": ("Arrow", lambda path: FRAME.write_ipc(path)),
     "b.parquet": ("Arrow", lambda path: FRAME.write_ipc(path)),
-    "a.jsonl": ("JSON lines", lambda path: FRAME.write_ndjson(path)),
+    "m.txt": ("JSON lines", lambda path: FRAME.write_ndjson(path)),
     "a.txt": ("JSON", lambda path: path.write_text('{"1": {"A": 2}}')),
     "b.json": ("JSON", lambda path: path.write_text('[\n  {"qid": 1}\n]\n')),
     "a.npy": ("NumPy", lambda path: np.save(path, np.ones(2))),
@@ -49,7 +49,9 @@ def test_a_form_that_is_not_read_is_named(tmp_path, name):
     write(path)
     (tmp_path / "data").write_bytes(LETOR)
     judged = read_judgements(tmp_path / "data")
-    readers = [read_judgements, find_layout, lambda path: read_scores(path, judged), gradrank.scan_letor]
+    readers = [find_layout, gradrank.scan_letor]
+    if form not in ("Arrow", "JSON", "JSON lines"):  # forms of judgements and runs, but not of training data
+        readers += [read_judgements, lambda path: read_scores(path, judged)]
     for read in readers:
         with pytest.raises(GradrankError, match=f"{name}.*{form}(?s:.)*Fix:"):
             read(path)

@@ -122,9 +122,9 @@ def test_predicting_the_rows_of_the_test_part_gives_the_scores_of_the_fold(store
     results = tmp_path / "results"
     params = {"models": ["regression", "lambdamart"]} if model == "combsum" else {}
     for name in params.get("models", ()):
-        train(name, stored.path, 2, {}, 1, results / name / "fold2")
-    train(model, stored.path, 2, params, 1, results / model / "fold2", members=results)
-    fold = results / model / "fold2"
+        train(name, stored.path, 2, {}, 1, results / "methods" / name / "fold2")
+    train(model, stored.path, 2, params, 1, results / "methods" / model / "fold2", members=results)
+    fold = results / "methods" / model / "fold2"
     scores = pl.read_parquet(fold / "scores.parquet").filter(split="test")["score"].to_list()
     part = stored.read(stored.fold(2)["test"])
     rows = table().filter(pl.col("qid").is_in(part.qids.tolist()))
@@ -170,13 +170,13 @@ def test_other_parts_do_not_influence_the_statistics_of_a_fold(tmp_path):
         for name, of_part in (("train", 1), ("vali", 2 * seed), ("test", 3 * seed)):
             table(of_part).write_csv(folder / f"{name}.csv")
         parse(folder, folder / "stored", seed=1, dataset="mine", normalise="global")
-    entries = [StoredCollection.open(folder / "stored").normaliser(1).entry() for folder in (first, second)]
+    entries = [StoredCollection.open(folder / "stored").preparation(1, ()).entries() for folder in (first, second)]
     assert entries[0] == entries[1]
 
 
 def test_by_default_features_are_not_normalised(tmp_path):
     table().write_csv(tmp_path / "data.csv")
     parse(tmp_path / "data.csv", tmp_path / "stored", seed=1, dataset="mine")
-    assert StoredCollection.open(tmp_path / "stored").normaliser(1) is None
+    assert StoredCollection.open(tmp_path / "stored").preparation(1, ()).entries() == {}
     train("regression", tmp_path / "stored", 1, {}, 1, tmp_path / "fold1")
     assert "normalise" not in (tmp_path / "fold1/spec.json").read_text()

@@ -146,3 +146,13 @@ def test_mq2007_has_the_pairs_that_its_grade_histograms_imply(mq2007, tmp_path):
         assert described[str(part)]["pairs"] == (n0 * n1 + n1 * n2 + n0 * n2).sum()
         queries += pl.read_parquet(tmp_path / f"pairs/part{part}.parquet")["query"].n_unique()
     assert queries <= json.loads((mq2007 / "collection.json").read_text())["queries"] - 237
+
+
+def test_pairs_of_other_rows_are_refused(tmp_path):
+    path = collection(tmp_path / "c", {1: [[0, 1, 2]], 2: [[2, 0]]})
+    write_pairs(path, tmp_path / "pairs")
+    pairs = StoredCollection.open(path).pairs(tmp_path / "pairs")
+    other = StoredCollection.open(collection(tmp_path / "other", {1: [[0, 1, 2]], 2: [[0, 2]]}))
+    pairs.source(other, [1])
+    with pytest.raises(GradrankError, match=r"part 2 .*Fix: run `gradrank pairs`"):
+        pairs.source(other, [1, 2])

@@ -84,7 +84,7 @@ REFUSED = {
         frame(label=[0.0, 1.5, 2.0]),
         r"row 2, column 'label': expected a grade.*found 1\.5",
     ),
-    "word in Parquet": (frame(a=["x"] * 3), r"column 'a' is String, not numbers; .*ignore: \[a\]"),
+    "text of numbers in Parquet": (frame(a=["1"] * 3), r"column 'a' is String, not numbers; .*ignore: \[a\]"),
     "infinite feature in Parquet": (
         frame(a=[0.0, 1.0, float("inf")]),
         "row 3, column 'a': expected a finite number.*inf",

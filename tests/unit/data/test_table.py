@@ -54,7 +54,7 @@ def test_own_names_text_ids_and_missing_values(tmp_path):
     assert found["f2"].is_nan().sum() == 10
 
 
-@pytest.mark.parametrize(("missing", "value"), [("least", 1.0), ("mean", 1.5), ("zero", 0.0)])
+@pytest.mark.parametrize(("missing", "value"), [("least", 1.0), ("zero", 0.0)])
 def test_missing_values_become_what_is_declared(tmp_path, missing, value):
     parsed(written(tmp_path / "all.parquet", frame(range(5))), tmp_path / "out", missing=missing)
     assert stored(tmp_path / "out")["f2"].to_list() == [value, 1.0, 2.0] * 5

@@ -1,4 +1,4 @@
-"""Every registered model in the formats of search engines: written with its scores, or refused with a reason."""
+"""Every kind of model in the formats of search engines: written with its scores, or refused with a reason."""
 
 import gradrank
 
@@ -11,14 +11,14 @@ import pytest
 from gradrank.data.normalisation import Normaliser
 from gradrank.export.format import ExportedModel, NotExpressible
 from gradrank.export.lookup import find_format
-from gradrank.training.contract.test_models import every_model, fitted, random_part
+from gradrank.training.contract.test_models import every_form, fitted, random_part
 from gradrank.training.scoring_form import NoScoringForm
 
 ENGINES = ["ranklib", "xgboost-json", "solr"]
 NAMES = tuple("abcde")
 
 
-@every_model
+@every_form
 @pytest.mark.parametrize("is_normalised", [False, True])
 def test_the_scores_of_an_engine_are_those_of_the_model(is_normalised, cls, tmp_path):
     model, part = fitted(cls), random_part(3, sizes=(12, 1, 7, 20))

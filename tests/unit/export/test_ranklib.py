@@ -10,9 +10,10 @@ import pytest
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.normalisation import Normaliser
+from gradrank.export.export import NotExpressible
 from gradrank.export.format import ExportedModel
 from gradrank.export.lookup import find_format
-from gradrank.training.scoring_form import LinearForm
+from gradrank.training.scoring_form import LinearForm, Tree, TreesForm
 
 RANKLIB = find_format("ranklib")
 OFFSETS = np.array([0, 3])
@@ -127,3 +128,19 @@ def test_a_malformed_file_is_refused(text, message, tmp_path):
 def test_data_without_a_feature_of_the_model_are_refused(tmp_path):
     with pytest.raises(GradrankError, match="feature 4"):
         scores(HEAD + ENSEMBLE.replace("<feature>1<", "<feature>4<"), tmp_path)
+
+
+@pytest.mark.parametrize(("threshold", "missing_left", "is_written"), [(0.5, True, True), (0.5, False, False)])
+def test_trees_that_treat_a_missing_value_like_0_are_written_and_others_refused(
+    threshold, missing_left, is_written, tmp_path
+):
+    leaf = np.array([-1, -1])
+    splits = [np.array([first, *leaf]) for first in (0, 1, 2)]
+    missing, values = np.array([missing_left, False, False]), np.array([0.0, -1.0, 1.0])
+    tree = Tree(splits[0], np.array([threshold, 0.0, 0.0]), splits[1], splits[2], missing, values)
+    model, out = ExportedModel(TreesForm((tree,)), ("title",), None, takes_missing=True), tmp_path / "model.txt"
+    if is_written:
+        assert RANKLIB.write(model, out) == [out]
+    else:
+        with pytest.raises(NotExpressible, match="missing"):
+            RANKLIB.write(model, out)

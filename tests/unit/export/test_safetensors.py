@@ -46,19 +46,19 @@ def test_trees_are_refused(kind, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_the_arrays_of_a_net_are_those_of_its_layers(tmp_path):
+def test_the_arrays_of_a_net_are_those_of_its_steps(tmp_path):
     from safetensors import safe_open
 
-    net = FORMS["net"].net
-    with safe_open(written(FORMS["net"], tmp_path / "m.safetensors"), framework="numpy") as file:
+    net = FORMS["linear net"].net
+    with safe_open(written(FORMS["linear net"], tmp_path / "m.safetensors"), framework="numpy") as file:
         description = json.loads(file.metadata()["model"])["form"]
-        np.testing.assert_array_equal(file.get_tensor("weights.1"), net.weights[1])
-        assert file.get_tensor("weights.1").dtype == np.float32
-    assert description == {"kind": "net", "activation": "relu", "layers": 3}
+        np.testing.assert_array_equal(file.get_tensor("1.weights"), net.steps[1].weights)
+        assert file.get_tensor("1.weights").dtype == np.float32
+    assert description == {"kind": "net", "steps": [{"kind": "Flatten"}, {"kind": "Affine"}]}
 
 
 def test_equal_models_are_written_as_equal_bytes(tmp_path):
-    form = FORMS["attention with a tower"]
+    form = FORMS["attention"]
     files = [written(form, tmp_path / name, random_normaliser("global")) for name in ("1", "2")]
     assert files[0].read_bytes() == files[1].read_bytes()
 

@@ -16,7 +16,7 @@ from gradrank.export.format import ExportedModel, NotExpressible
 from gradrank.export.lookup import find_format
 from gradrank.training.form_scores import form_scores
 from gradrank.training.scoring_form import Combined, LinearForm, NetForm, Tree, TreesForm
-from random_forms import OFFSETS, WIDTH, random_features, random_net, random_normaliser
+from random_forms import OFFSETS, WIDTH, random_features, random_forms, random_net, random_normaliser
 
 SOLR = find_format("solr")
 PACKAGE = "org.apache.solr.ltr"
@@ -201,10 +201,10 @@ def test_the_setting_for_missing_values_is_written_if_it_changes_a_score(tmp_pat
         assert ("defaultValue" in store[0]["params"]) == is_needed
 
 
-@pytest.mark.parametrize("net", [{"log_limit": 3.0}, {"norms": True}])
-def test_nets_with_other_parts_are_refused(net, tmp_path):
+@pytest.mark.parametrize("kind", ["net with logarithms", "steps", "attention"])
+def test_nets_with_other_parts_are_refused(kind, tmp_path):
     with pytest.raises(NotExpressible):
-        written(NetForm(random_net(np.random.default_rng(0), **net)), tmp_path)
+        written(random_forms()[kind], tmp_path)
 
 
 def test_standard_deviations_outside_of_float32_are_refused(tmp_path):

@@ -58,10 +58,10 @@ def test_a_run_that_leaves_documents_out_is_measured_as_trec_eval_does(qrels, ru
         want = [theirs[str(qid)][measure] if qid != 7 else 0.0 for qid in ours["qid"]]
         np.testing.assert_allclose(ours[name].to_numpy(), want, rtol=1e-9, atol=1e-12, err_msg=name)
     told = capsys.readouterr().err
-    assert "44 documents of the file are not judged" in told
-    assert "1 queries of the file have no judgements" in told
+    assert "44 documents of the ranking are not judged" in told
+    assert "1 queries of the ranking have no judgements" in told
     assert "the relevant ones among them count in recall" in told
-    assert "1 of 12 queries are not in the file" in told
+    assert "1 of 12 queries are not in the ranking" in told
 
 
 def test_a_run_that_leaves_out_documents_of_letor_data(tmp_path, capsys):

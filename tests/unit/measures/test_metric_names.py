@@ -41,8 +41,8 @@ def test_the_persistence_of_rbp():
 @pytest.mark.parametrize(
     "spelling",
     [
-        *("AP(rel=2)", "P(rel=2)@5", "nDCG(dcg='exp-log2')@10", "P(judged_only=True)@5", "RBP(p=0.8,rel=2)"),
-        *("AP@10", "RR@10", "Bpref", "", "ndcg@0", "ndcg@-1", "ndcg@ten", "(rel=1)", 3, None),
+        *("AP(depth=2)", "P(rel=0)@5", "nDCG(dcg='log3')@10", "Judged(rel=2)@5", "ERR(rel=2)@5"),
+        *("Bpref@10", "", "ndcg@0", "ndcg@-1", "ndcg@ten", "(rel=1)", 3, None),
     ],
 )
 def test_other_names_are_refused(spelling):

@@ -99,7 +99,7 @@ def test_a_table_of_judged_documents_allows_others_in_the_run(folder, program, c
     text, suffix = QRELS_TABLES[program]
     (folder / f"judged{suffix}").write_text(text)
     assert values(folder / f"judged{suffix}", write(folder / "run.csv", pl.DataFrame(RUN))) == [1.0, 1.0]
-    assert "2 documents of the file are not judged" in capsys.readouterr().err
+    assert "2 documents of the ranking are not judged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("data", ["qrels", "data.txt"])
@@ -112,7 +112,7 @@ def test_a_run_without_a_common_query_is_refused_with_an_example_of_each_id(fold
 def test_a_run_of_which_no_document_is_judged_is_noted(folder, capsys):
     run = write(folder / "run.csv", pl.DataFrame(RUN).with_columns(docid=pl.format("doc-{}", "docid")))
     assert values(folder / "qrels", run) == [0.0, 0.0]
-    assert "'doc-D' in the file, 'A' in the judgements" in capsys.readouterr().err
+    assert "'doc-D' in the ranking, 'A' in the judgements" in capsys.readouterr().err
 
 
 WIDE = 2**53

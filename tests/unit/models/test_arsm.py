@@ -267,7 +267,7 @@ def test_other_combinations_of_the_levels_probabilities(combination, expected, t
     """p = (1/4, 1/2, 1/4); saved and loaded it is the same."""
     layers = [np.zeros((2, 1), np.float32), np.zeros((1, 3), np.float32)]
     biases = [np.zeros(1, np.float32), np.log([1.0, 2.0, 1.0]).astype(np.float32)]
-    model = ARSM(Net(layers, biases, np.zeros(2), np.ones(2), "tanh"), combination)
+    model = ARSM(Net.of_layers(layers, biases, np.zeros(2), np.ones(2), "tanh"), combination)
     model.save(tmp_path)
     for each in (model, ARSM.load(tmp_path)):
         np.testing.assert_allclose(each.score(np.ones((4, 2), np.float32), offsets_of(4)), expected, rtol=1e-6)

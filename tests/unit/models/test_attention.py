@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from gradrank.data.collection import Collection
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
-from gradrank.training.nets.layers import CELLS
+from gradrank.training.nets.scorer import CELLS
 from gradrank.training.nets.torch_training import create_scorer
 
 SIZES = (7, 1, 12, 4, 30)

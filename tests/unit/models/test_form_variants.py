@@ -76,6 +76,7 @@ def test_xgboost_trees_have_the_strict_comparison_of_xgboost():
             "left_children": [1, -1, -1],
             "right_children": [2, -1, -1],
             "default_left": [1, 0, 0],
+            "split_type": [0, 0, 0],
         }
     )
     assert isinstance(tree, Tree)

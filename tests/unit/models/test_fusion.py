@@ -185,7 +185,7 @@ def trained(folder):
     data = folder / "synthetic_net"
     parse(folder / "raw", data, seed=1, dataset="synthetic_net")
     for member in MEMBERS:
-        train(member, data, 2, {}, 7, folder / "results" / member / "fold2")
+        train(member, data, 2, {}, 7, folder / "results/methods" / member / "fold2")
     for name in ("combsum", "fusion"):
         fuse(folder, name, model=name)
 
@@ -193,12 +193,12 @@ def trained(folder):
 def fuse(folder, out, members="results", model="combsum", **changes):
     values = {"models": list(MEMBERS)} | changes
     where = folder / members if members else None
-    train(model, folder / "synthetic_net", 2, values, 7, folder / "results" / out / "fold2", None, where)
+    train(model, folder / "synthetic_net", 2, values, 7, folder / "results/methods" / out / "fold2", None, where)
 
 
 def test_a_fused_score_adds_the_members_scores_of_that_document(study):
-    columns = [pl.read_parquet(study / "results" / name / "fold2/scores.parquet") for name in MEMBERS]
-    fused = pl.read_parquet(study / "results/combsum/fold2/scores.parquet")
+    columns = [pl.read_parquet(study / "results/methods" / name / "fold2/scores.parquet") for name in MEMBERS]
+    fused = pl.read_parquet(study / "results/methods/combsum/fold2/scores.parquet")
     assert fused["split"].equals(columns[0]["split"])
     for split, queries in (("train", 12), ("vali", 4), ("test", 4)):
         offsets = np.arange(0, 10 * queries + 1, 10)
@@ -209,11 +209,11 @@ def test_a_fused_score_adds_the_members_scores_of_that_document(study):
 
 def test_a_trained_fusion_ranks_new_data_without_the_study(study, tmp_path):
     """A downloaded fold contains its members."""
-    shutil.copytree(study / "results/fusion/fold2", tmp_path / "downloaded")
+    shutil.copytree(study / "results/methods/fusion/fold2", tmp_path / "downloaded")
     frame = pl.read_parquet(study / "synthetic_net/part1.parquet")  # the test part of fold 2
     features = frame.select(f"f{i}" for i in range(1, 51)).to_numpy()
     scores = TrainedFold.load(tmp_path / "downloaded").score(features, np.arange(0, len(frame) + 1, 10))
-    stored = pl.read_parquet(study / "results/fusion/fold2/scores.parquet").filter(split="test")["score"]
+    stored = pl.read_parquet(study / "results/methods/fusion/fold2/scores.parquet").filter(split="test")["score"]
     np.testing.assert_array_equal(scores, stored)
 
 
@@ -223,13 +223,13 @@ def test_a_member_that_is_not_trained_is_an_error_with_the_command(study):
         fuse(study, "other", models=["ranksvm", "lambdamart"])
     with pytest.raises(GradrankError, match="--members results/synthetic_net"):
         fuse(study, "other", members=None)
-    assert not (study / "results/other").exists()
+    assert not (study / "results/methods/other").exists()
 
 
 @pytest.mark.parametrize(("key", "value"), [("data_sha256", "0" * 64), ("fold", 3), ("model", "prank")])
 def test_a_member_of_another_job_is_refused(study, tmp_path, key, value):
     shutil.copytree(study, tmp_path / "study")
-    path = tmp_path / "study/results/ranksvm/fold2/spec.json"
+    path = tmp_path / "study/results/methods/ranksvm/fold2/spec.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
     with pytest.raises(GradrankError, match=rf"ranksvm/fold2.*{key}.*{value}"):
         fuse(tmp_path / "study", "other")
@@ -239,15 +239,15 @@ def test_members_are_of_the_jobs_own_seed_where_they_have_several(study, tmp_pat
     """The first member has two seeds, the second one has one. A seed folder with other parameters is ignored."""
     shutil.copytree(study, tmp_path / "study")
     results = tmp_path / "study/results"
-    further = results / MEMBERS[0] / "fold2/seed7"
-    shutil.copytree(results / MEMBERS[0] / "fold2", tmp_path / "own")
+    further = results / "methods" / MEMBERS[0] / "fold2/seed7"
+    shutil.copytree(results / "methods" / MEMBERS[0] / "fold2", tmp_path / "own")
     shutil.copytree(tmp_path / "own", further)
-    first = results / MEMBERS[0] / "fold2/spec.json"
+    first = results / "methods" / MEMBERS[0] / "fold2/spec.json"
     write_sealed(first, read_sealed(first) | {"seed": 3})  # a seed that is not that of the job
 
     def read() -> str:
         fuse(tmp_path / "study", "again")
-        return read_json(results / "again/fold2/model/members/1/spec.json")["seed"]
+        return read_json(results / "methods/again/fold2/model/members/1/spec.json")["seed"]
 
     assert read() == 7
     write_sealed(further / "spec.json", read_sealed(further / "spec.json") | {"params": {"old": 1}})
@@ -258,7 +258,7 @@ def test_members_are_of_the_jobs_own_seed_where_they_have_several(study, tmp_pat
 
 def test_scores_of_another_length_are_refused(study, tmp_path):
     shutil.copytree(study, tmp_path / "study")
-    path = tmp_path / "study/results/ranksvm/fold2/scores.parquet"
+    path = tmp_path / "study/results/methods/ranksvm/fold2/scores.parquet"
     pl.read_parquet(path)[:-1].write_parquet(path)
     with pytest.raises(GradrankError, match=r"scores\.parquet"):
         fuse(tmp_path / "study", "other")

@@ -33,7 +33,7 @@ def scores(name, **changes):
 @every_member
 def test_a_member_has_every_setting_of_its_loss_with_the_loss_s_default(cls):
     for name, setting in signature(find_loss(own_loss(cls))).parameters.items():
-        if name in ("scores", "labels", "offsets", "rng", "ties"):
+        if name in ("scores", "labels", "offsets", "rng", "ties", "gains"):
             continue
         assert name in cls.Params.model_fields, name
         if (cls.name, name) not in NOT_THE_PAPER_S:

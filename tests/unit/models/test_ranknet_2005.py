@@ -12,6 +12,7 @@ from gradrank.models.lambdarank import LambdaRankFaithful
 from gradrank.models.ranknet import RankNet2005Linear, RankNet2005TwoLayer
 from gradrank.training.losses.pairwise import pair_cost
 from gradrank.training.losses.swap_weighted import ndcg_swap
+from gradrank.training.ndcg_gains import gains_of
 from gradrank.training.solvers.stochastic import initial_layers, update_by_group, update_by_pair
 from made_rankings import linear_grades
 
@@ -57,7 +58,7 @@ def test_a_step_is_the_sum_over_pairs(hidden, ties, by_ndcg):
     part = linear_grades(0, 1, 12)
     x, sigma, rate = part.features.astype(np.float64), 1.3, 0.01
     before, after = layers_of(hidden), layers_of(hidden)
-    swap = ndcg_swap(part.labels, part.offsets, order(forward(x, *before), part.offsets))
+    swap = ndcg_swap(gains_of(part.labels), part.offsets, order(forward(x, *before), part.offsets))
 
     def weight(i, j):
         if not by_ndcg:

@@ -21,13 +21,13 @@ def random_model(reading, scoring="row_sums", hidden=(64, 32), seed=0):
     widths = [4, *hidden, 1]
     weights = [rng.normal(0.0, 0.2, pair).astype(np.float32) for pair in pairwise(widths)]
     biases = [rng.normal(size=width).astype(np.float32) for width in widths[1:]]
-    return RankNetReport(Net(weights, biases, rng.normal(size=4), rng.uniform(0.5, 2.0, 4)), reading, scoring)
+    return RankNetReport(Net.of_layers(weights, biases, rng.normal(size=4), rng.uniform(0.5, 2.0, 4)), reading, scoring)
 
 
 def logit(model, x):
     """The net's output for a standardised input, in float64."""
-    *layers, (last, bias) = zip(model.net.weights, model.net.biases, strict=True)
-    for weights, biases in layers:
+    *layers, (last, bias, _) = model.net.layers
+    for weights, biases, _ in layers:
         x = np.maximum(x @ weights.astype(float) + biases, 0.0)
     return (x @ last.astype(float) + bias)[0]
 

@@ -1,5 +1,7 @@
 """RankSVM against pair lists, scikit-learn's LinearSVC and the optimality conditions."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from gradrank.data.collection import Collection
 from gradrank.models.ranksvm import RankSVM, RankSVML1Dual, RankSVMNDCG, RankSVMNDCGL2Dual
-from gradrank.training.solvers.ranksvm import group_by_grade, solve_dual, solve_primal, sort_groups, violation_sums
+from gradrank.training.solvers import linear
+from gradrank.training.solvers.ranksvm import (
+    WeightedPairs,
+    group_by_grade,
+    solve_dual,
+    solve_primal,
+    sort_groups,
+    violation_sums,
+)
 
 WEIGHTINGS = ("pair", "query", "ndcg")
 
@@ -149,3 +159,43 @@ def test_a_query_of_12_000_documents_of_31_grades_is_learned():
     data.features[:, 2] += data.labels / 15.0
     model = RankSVMNDCG.fit(data, data, RankSVMNDCG.Params(C=(100.0,)), 0, lambda step, **v: None)
     assert np.argmax(model.weights) == 2
+
+
+@pytest.mark.parametrize("features", [8, 136])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_the_weights_do_not_depend_on_the_blocks(monkeypatch, features, penalty):
+    data = collection(np.random.default_rng(4).integers(1, 90, 300), features=features)
+    assert data.rows > 3 * linear.ALIGNED
+    grades = group_by_grade(data, "pair")
+    whole = solve_primal(data.features, grades, 1e-3, np.zeros(features), penalty)
+    monkeypatch.setattr(linear, "BLOCK", 1)
+    assert len(linear.blocks(data.features)) > 2
+    assert np.array_equal(solve_primal(data.features, grades, 1e-3, np.zeros(features), penalty), whole)
+
+
+def test_a_solution_for_listed_pairs_is_the_one_for_grouped_pairs_in_several_blocks(monkeypatch):
+    data = collection(np.random.default_rng(5).integers(1, 40, 700))
+    better, worse, query = listed_pairs(data)
+    tau = group_by_grade(data, "query").weight[query]
+    listed = WeightedPairs(better.astype(np.int32), worse.astype(np.int32), tau, data.offsets)
+    monkeypatch.setattr(linear, "BLOCK", 1)
+    assert len(linear.blocks(data.features)) > 1
+    found, expected = (
+        solve_primal(data.features, pairs, 1.0, np.zeros(6)) for pairs in (listed, group_by_grade(data, "query"))
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_training_and_scores_need_no_float64_copy_of_the_features():
+    data = collection([100] * 1000, features=50)  # 20 MB as float32
+    grades = group_by_grade(data, "pair")
+    solve_primal(data.features[:100], group_by_grade(collection([100]), "pair"), 1.0, np.zeros(50))  # compiles
+    tracemalloc.start()
+    weights = solve_primal(data.features, grades, 1e-3, np.zeros(50))
+    _, training = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    RankSVM(weights, 1e-3).score(data.features, data.offsets)
+    _, scoring = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert training < 5 * data.features.nbytes  # blocks of features and of sums; copies took 6 times as much
+    assert scoring < data.features.nbytes / 2

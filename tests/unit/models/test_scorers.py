@@ -1,30 +1,54 @@
-"""The scorers with members, recipes, tokens and embeddings: exported nets agree with torch, and members train alone."""
+"""The scorers: each option gives equal scores in torch, NumPy, files and exports, and members train alone."""
+
+import gradrank
+
+gradrank.pin()
+
+# isort: split
+from functools import cache
+from importlib.util import find_spec
+from types import NoneType, UnionType
+from typing import Literal, get_args, get_origin
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradrank.training.nets.net_files import load_net
+from gradrank.export.format import ExportedModel, NotExpressible
+from gradrank.export.lookup import find_format, format_names
+from gradrank.training.form_scores import form_scores
+from gradrank.training.nets import torch_training
+from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.torch_training import create_scorer, mean_loss
-from gradrank.training.registry import find_loss, models
+from gradrank.training.registry import find_loss, models, scorer_names
 from gradrank.training.scorers.realmlp import coslog4, flat_cosine
-from made_rankings import linear_grades
+from made_rankings import linear_grades, noisy_copies, silent
 
-SIZES = {
-    "tabm": {"hidden": (8, 6), "submodels": 3},
-    "realmlp": {"hidden": (8, 6)},
-    "ft_transformer": {"width": 8, "heads": 2, "feed_forward": 6, "blocks": 3},
-    "net": {"hidden": (8,), "norm": "layer"},
-    "attention": {"width": 8},
-    "dasalc": {"hidden": (8,), "width": 8},
-    "linear": {},
-}
-EMBEDDINGS = ["none", "piecewise_linear", "periodic", "pbld"]
+SMALL = {"hidden": (8, 8, 6), "width": 8, "heads": 2, "feed_forward": 6, "blocks": 2, "submodels": 3}
+SMALL |= {"embedding_width": 3, "embedding_bins": 5, "frequencies": 3}
+TRAINING = {"epochs": 1, "batch_queries": 3, "learning_rate": 0.05}  # large steps, which move every number
+# The model and the options with which each other option is tested. `ordinal` has two outputs.
+BASES = [("softmax", {}), ("ordinal", {"embedding": "piecewise_linear"}), ("softmax", {"embedding": "pbld"})]
+EVERYWHERE = {"onnx", "safetensors"}  # formats for every net
+FORMATS = [name for name in format_names() if name != "onnx" or (find_spec("onnx") and find_spec("onnxruntime"))]
 
 
 def params_of(scorer, **changes):
-    return models()["softmax"].Params(scorer=scorer, **SIZES[scorer] | {"embedding_width": 4} | changes)
+    return models()["softmax"].Params(scorer=scorer, **SMALL | changes)
+
+
+def other_values(field):
+    """Return values of an option that are not its default."""
+    kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
+    kind = kinds[0] if get_origin(field.annotation) is UnionType else field.annotation
+    if get_origin(kind) is Literal:
+        return [value for value in kinds if value != field.default]
+    return {bool: [not field.default], int: [4], float: [0.25]}.get(kind, [(4, 4)])
+
+
+OPTIONS = {name: field for name, field in ScorerParams.model_fields.items() if name not in ("device", "scorer")}
+SWITCHES = [{}, *({name: value} for name, field in OPTIONS.items() for value in other_values(field))]
 
 
 def moved_scorer(data, params, outputs=1):
@@ -38,18 +62,76 @@ def moved_scorer(data, params, outputs=1):
     return scorer
 
 
-@pytest.mark.parametrize("inputs", ["standardised", "robust"])
-@pytest.mark.parametrize("embedding", EMBEDDINGS)
-@pytest.mark.parametrize("scorer", SIZES)
-def test_exported_nets_agree_with_torch(scorer, embedding, inputs, tmp_path):
-    data = linear_grades(1, 9, 8)
-    created = moved_scorer(data, params_of(scorer, embedding=embedding, inputs=inputs), outputs=2)
-    expected = created.outputs(np.arange(data.rows), data.offsets).detach().numpy().reshape(data.rows, -1)
-    net = created.export()
-    np.testing.assert_allclose(net.outputs(data.features, data.offsets), expected, rtol=1e-4, atol=1e-5)
-    net.save(tmp_path / "net.safetensors")
-    again = load_net(tmp_path / "net.safetensors")
-    assert np.array_equal(again.scores(data.features, data.offsets), net.scores(data.features, data.offsets))
+def assert_equal_everywhere(model, scorer, data, folder):
+    """Compare the scores of the net in torch, as a form, from its file, and from the files of all formats."""
+    scorer.layers.eval()
+    expected = scorer.outputs(np.arange(data.rows), data.offsets).detach().numpy().reshape(data.rows, -1)
+    np.testing.assert_allclose(model.net.outputs(data.features, data.offsets), expected, rtol=1e-4, atol=1e-4)
+    scores = model.score(data.features, data.offsets)
+    (folder / "model").mkdir(parents=True)
+    model.save(folder / "model")
+    again = type(model).load(folder / "model")
+    assert np.array_equal(again.score(data.features, data.offsets), scores)
+    form, names = again.scoring_form(data.features.shape[1]), tuple("abcd")
+    np.testing.assert_allclose(form_scores(form, data.features, data.offsets), scores, rtol=1e-6)
+    written = set()
+    for name in FORMATS:
+        model_format = find_format(name)
+        out = folder / f"{name}{model_format.extension}"
+        try:
+            path, *_ = model_format.write(ExportedModel(form, names, folder=folder / "model"), out)
+        except NotExpressible:
+            continue
+        written.add(name)
+        tolerance = model_format.tolerance_of(form) * max(1.0, np.abs(scores).max())
+        found = model_format.read(path).scores(data.features, data.offsets)
+        np.testing.assert_allclose(found, scores, rtol=0, atol=tolerance, err_msg=name)
+    assert written >= EVERYWHERE & set(FORMATS)
+
+
+def trained(base, scorer, switch):
+    """Return a small model that was trained for one epoch, and the bytes of its net."""
+    name, options = base
+    cls = models()[name]
+    params = cls.Params(**SMALL | TRAINING | options | switch | {"scorer": scorer})
+    model = cls.fit(noisy_copies(0, 7, 5, 4, 1.0), noisy_copies(1, 4, 5, 4, 1.0), params, 1, silent)
+    tensors, steps = model.net.tensors()
+    return model, str(steps).encode() + b"".join(tensor.tobytes() for tensor in tensors.values())
+
+
+@pytest.mark.parametrize("scorer", scorer_names())
+def test_each_option_gives_equal_scores_in_torch_numpy_files_and_exports(scorer, tmp_path, monkeypatch):
+    """A new option is tested without a new test. If it leaves the net of a scorer as it is, the net is not repeated."""
+    created = []
+
+    def create(*given):
+        created.append(create_scorer(*given))
+        return created[-1]
+
+    monkeypatch.setattr(torch_training, "create_scorer", create)
+    for base in BASES:
+        seen = set()
+        for switch in SWITCHES:
+            model, content = trained(base, scorer, switch)
+            if content not in seen:
+                seen.add(content)
+                data, folder = noisy_copies(0, 7, 5, 4, 1.0), tmp_path / f"{BASES.index(base)}-{len(seen)}"
+                assert_equal_everywhere(model, created[-1][0], data, folder)
+
+
+def test_each_option_changes_the_net_of_a_scorer():
+    """The test above tells nothing about an option without an effect on the small nets."""
+    default = cache(lambda base, scorer: trained(BASES[base], scorer, {})[1])
+    idle = [
+        switch
+        for switch in SWITCHES[1:]
+        if not any(
+            trained(BASES[base], scorer, switch)[1] != default(base, scorer)
+            for scorer in ("net", *scorer_names())
+            for base in range(len(BASES))
+        )
+    ]
+    assert not idle
 
 
 @pytest.mark.parametrize("scorer", ["tabm", "ft_transformer", "realmlp"])
@@ -120,4 +202,6 @@ def test_weight_decay_of_ft_transformer_leaves_tokens_norms_and_biases():
         each.grad = torch.zeros_like(each)
     optimiser.step()
     decayed = {name for name, each in scorer.layers.named_parameters() if not torch.equal(each, before[name])}
-    assert decayed == {name for name, each in before.items() if each.ndim == 2 and not name.startswith("0.")}
+    assert decayed == {
+        name for name, each in before.items() if each.ndim == 2 and not name.startswith("parts.1.parts.0.")
+    }

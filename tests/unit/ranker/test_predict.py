@@ -16,6 +16,7 @@ from gradrank.data.reader import TrainingSchema, read_new
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.score_files import read_scores as read_run
 from gradrank.models.single_feature import SingleFeature
+from gradrank.ranker import predict as predict_module
 from gradrank.ranker.predict import predict
 from gradrank.training import trained_fold
 from gradrank.training.trained_fold import TrainedFold
@@ -39,7 +40,7 @@ class AboveMean(SingleFeature):
 def fold(tmp_path, monkeypatch) -> Path:
     """A trained fold whose model depends on where a query begins and ends."""
     monkeypatch.setattr(trained_fold, "get_model", lambda name: {"above_mean": AboveMean}[name])
-    folder = tmp_path / "results/toy/above_mean/fold1"
+    folder = tmp_path / "results/toy/methods/above_mean/fold1"
     (folder / "model").mkdir(parents=True)
     AboveMean(feature=0, sign=1).save(folder / "model")
     write_json(folder / "spec.json", {"model": "above_mean", "features": WIDTH})
@@ -127,7 +128,7 @@ def test_documents_without_id_are_called_by_their_row_here_and_in_evaluation(fol
 def test_ids_that_a_trec_run_cannot_hold_are_refused(fold, docids, tmp_path):
     columns = {f"f{i + 1}": [0.0, 1.0] for i in range(WIDTH)}
     pl.DataFrame({"qid": [5, 5], "docid": docids, **columns}).write_parquet(tmp_path / "ids.parquet")
-    with pytest.raises(GradrankError, match=r"query 5: document id '(a|a b)'"):
+    with pytest.raises(GradrankError, match=r"query 5: document id '(a|a b)'.*or the form csv, parquet or jsonl"):
         predict(fold, tmp_path / "ids.parquet", tmp_path / "run.txt", "trec")
     assert not (tmp_path / "run.txt").exists()
 
@@ -261,8 +262,10 @@ def test_what_is_not_a_model_or_a_file_or_a_form_is_named(fold, dense, tmp_path)
         predict(fold.parent, dense)
     with pytest.raises(GradrankError, match=r"absent\.txt: no such file"):
         predict(fold, tmp_path / "absent.txt")
-    with pytest.raises(GradrankError, match="form 'csv': expected 'letor' or 'trec'"):
-        predict(fold, dense, form="csv")
+    with pytest.raises(GradrankError, match="form 'xml': expected 'letor', 'csv', 'parquet', 'jsonl', 'trec'"):
+        predict(fold, dense, form="xml")
+    with pytest.raises(GradrankError, match=r"form 'parquet': cannot be printed.*--out"):
+        predict(fold, dense, form="parquet")
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path):
@@ -281,3 +284,80 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
     errors = run.stderr.read()
     run.stderr.close()
     assert (run.wait(), errors) == (0, "")
+
+
+READERS = {
+    "csv": lambda path: pl.read_csv(path, infer_schema=False).cast({"score": pl.Float64, "rank": pl.Int64}),
+    "parquet": pl.read_parquet,
+    "jsonl": pl.read_ndjson,
+}
+
+
+def ranked() -> list[int]:
+    """Return the rows with the best document of each query first."""
+    return sorted(range(8), key=lambda row: ([7, 3, 12].index(QIDS[row]), -expected()[row], row))
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_tables_have_the_ids_in_the_columns_of_the_data(fold, form, rows, tmp_path, monkeypatch):
+    write_json(fold / "spec.json", {"model": "above_mean", **NAMED})
+    monkeypatch.setattr(reader, "BATCH_ROWS", rows)
+    asked = [f"new shoes {qid}" for qid in QIDS]
+    table = {"clicks": 0, "f1": FEATURES[:, 0], "f10": FEATURES[:, 2], "f2": FEATURES[:, 1]}
+    names = {"who asked": asked, "product_id": [f"shoe, {row}" for row in range(8)]}
+    pl.DataFrame(table | names).write_parquet(tmp_path / "new.parquet")
+    out = tmp_path / f"out.{form}"
+    assert predict(fold, tmp_path / "new.parquet", out, form) == 8
+    found, order = READERS[form](out), ranked()
+    assert found.columns == ["who asked", "product_id", "score", "rank"]
+    assert found["who asked"].to_list() == asked
+    assert found["product_id"].to_list() == [f"shoe, {row}" for row in order]
+    assert found["score"].to_list() == [expected()[row] for row in order]
+    assert found["rank"].to_list() == [1, 2, 3, 1, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("kind", ["dense", "parquet"])
+def test_query_ids_of_tables_are_numbers_where_those_of_the_data_are(fold, form, kind, tmp_path, request):
+    out = tmp_path / f"out.{form}"
+    predict(fold, request.getfixturevalue(kind), out, form)
+    found = READERS[form](out)
+    assert found.columns == ["qid", "docid", "score", "rank"]
+    assert found["qid"].to_list() == [str(qid) for qid in QIDS] if form == "csv" else QIDS
+    assert found["docid"].to_list() == [f"GX{row}" for row in ranked()]
+
+
+def test_a_large_parquet_file_is_read_in_slices_of_whole_queries(fold, parquet, tmp_path, monkeypatch):
+    table = pl.read_parquet(parquet).with_columns(pl.col("qid").cast(pl.String))
+    table.write_parquet(parquet, row_group_size=2)
+    for form in READERS:
+        whole, sliced = tmp_path / f"whole.{form}", tmp_path / f"sliced.{form}"
+        monkeypatch.setattr(predict_module, "SLICE_ROWS", 100)
+        predict(fold, parquet, whole, form)
+        for rows in (1, 2, 5, 7):
+            monkeypatch.setattr(predict_module, "SLICE_ROWS", rows)
+            assert predict(fold, parquet, sliced, form) == 8
+            assert READERS[form](sliced).equals(READERS[form](whole))
+    bad = table.with_columns(f3=pl.Series([*[0.0] * 7, float("inf")]))
+    bad.write_parquet(parquet)
+    with pytest.raises(GradrankError, match=r"new\.parquet, rows 5 to 8: .*row 4, column 'f3'"):
+        predict(fold, parquet, tmp_path / "sliced.csv", "csv")
+    assert READERS["csv"](tmp_path / "sliced.csv").equals(READERS["csv"](tmp_path / "whole.csv"))
+    table[[0, 3, 1]].write_parquet(parquet)
+    monkeypatch.setattr(predict_module, "SLICE_ROWS", 1)
+    with pytest.raises(GradrankError, match="row 3, column 'qid': query 7 comes back"):
+        predict(fold, parquet, tmp_path / "sliced.csv", "csv")
+
+
+def test_the_tables_can_be_evaluated(fold, dense, tmp_path):
+    for form in ("csv", "parquet"):
+        predict(fold, dense, tmp_path / f"scores.{form}", form)
+        assert read_run(tmp_path / f"scores.{form}", read_judgements(dense)).tolist() == expected()
+
+
+def test_a_column_of_ids_that_is_called_as_a_column_of_the_output_is_refused(fold, parquet, tmp_path):
+    pl.read_parquet(parquet).rename({"docid": "rank"}).write_parquet(parquet)
+    with pytest.raises(GradrankError, match=r"column 'rank': the output has a column of this name. Fix: rename"):
+        predict(fold, parquet, tmp_path / "out.csv", "csv", reader.Columns(docid="rank"))
+    assert not (tmp_path / "out.csv").exists()

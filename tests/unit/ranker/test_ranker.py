@@ -3,22 +3,27 @@
 import copy
 import os
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+import threadpoolctl
 from sklearn.exceptions import NotFittedError
 
 import gradrank
 from gradrank import Ranker
 from gradrank.base.errors import GradrankError
 from gradrank.bench.folds.job import train
+from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
 from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.ranker.predict import predict
+from gradrank.training.best_of import FrozenStep, History
+from gradrank.training.fit import fit, resolve
 from gradrank.training.fold_folder import FoldFolder
 
 FAST = {
@@ -230,14 +235,86 @@ def test_weights_are_used_or_refused(data):
         fitted("ranksvm", (X, y, names), sample_weight=uneven)
 
 
-def test_more_threads_are_used_only_within_the_call(data):
-    from threadpoolctl import threadpool_info
+@pytest.mark.parametrize("method", ["mart", "ranksvm"])
+def test_weights_of_queries_are_those_of_their_rows(data, method):
+    X, y, qid = data
+    mixed = np.random.default_rng(2).permutation(len(y))
+    data = X[mixed], y[mixed], qid[mixed]
+    first = np.unique(data[2], return_index=True)[1]
+    queries = data[2][np.sort(first)]  # in the order of their first rows
+    per_query = queries % 3.0
+    per_row = data[2] % 3.0
+    one, other = (fitted(method, data, sample_weight=weights) for weights in (per_query, per_row))
+    assert np.array_equal(one.predict(X), other.predict(X))
+    arguments = {"qid": data[2], "sample_weight": per_query}
+    assert one.score(*data[:2], **arguments) == one.score(*data[:2], **(arguments | {"sample_weight": per_row}))
+    with pytest.raises(GradrankError, match=r"sample_weight: 3 values for .* rows of X and .* queries. Fix: "):
+        fitted(method, data, sample_weight=[1, 2, 3])
 
-    before = [(pool["filepath"], pool["num_threads"]) for pool in threadpool_info()]
-    one = fitted("lambdamart", data).predict(data[0])
-    two = Ranker("lambdamart", random_state=1, n_jobs=2, **FAST["lambdamart"]).fit(*data[:2], qid=data[2])
-    assert np.allclose(two.predict(data[0]), one)
-    assert [(pool["filepath"], pool["num_threads"]) for pool in threadpool_info()] == before
+
+@pytest.mark.parametrize(("method", "package"), [("lambdamart", "lightgbm"), ("xgboost_ndcg", "xgboost")])
+def test_weights_are_those_of_the_library(stored, method, package):
+    library = pytest.importorskip(package)
+    X, y, qid = arrays(stored, "train")
+    _, first, sizes = np.unique(qid, return_index=True, return_counts=True)
+    sizes, weights = sizes[np.argsort(first)], np.random.default_rng(1).integers(1, 4, len(sizes)).astype(float)
+    fixed = {"learning_rate": 0.1, "rounds": 8}
+    vali = arrays(stored, "vali")
+    if method == "lambdamart":
+        fixed |= {"min_data_in_leaf": 5, "num_leaves": 5, "bagging_fraction": 1.0}
+        ranker = Ranker(method, random_state=1, **fixed).fit(X, y, qid=qid, sample_weight=weights, eval_set=vali)
+        data = library.Dataset(X, y, group=sizes, weight=np.repeat(weights, sizes))
+        settings = fixed | {"objective": "lambdarank", "seed": 1, "deterministic": True, "verbosity": -1}
+        settings |= {"force_row_wise": True, "feature_pre_filter": False, "num_threads": 1}
+        del settings["rounds"]
+        expected = library.train(settings, data, ranker.best_iteration_).predict(X)
+    else:
+        fixed |= {"subsample": 1.0}
+        ranker = Ranker(method, random_state=1, **fixed).fit(X, y, qid=qid, sample_weight=weights, eval_set=vali)
+        data = library.DMatrix(X, y)
+        data.set_group(sizes)
+        data.set_weight(weights)
+        names = ("learning_rate", "max_depth", "min_child_weight", "subsample", "reg_lambda")
+        settings = {name: ranker.get_params()[name] for name in names}
+        settings |= {"objective": "rank:ndcg", "seed": 1, "tree_method": "hist", "nthread": 1}
+        expected = library.train(settings, data, ranker.best_iteration_).predict(library.DMatrix(X)).astype(float)
+    np.testing.assert_array_equal(ranker.predict(X), expected)
+
+
+@pytest.mark.parametrize("method", ["lambdamart", "ranksvm", "regression"])
+def test_the_number_of_threads_changes_no_bit_of_the_scores(method):
+    draw = np.random.default_rng(1)
+    X, qid = draw.normal(size=(6000, 40)).astype(np.float32), np.repeat(np.arange(300), 20)
+    y = draw.integers(0, 3, len(X))
+    one, three = (Ranker(method, random_state=1, n_jobs=n, **FAST[method]).fit(X, y, qid=qid) for n in (1, 3))
+    assert np.array_equal(one.predict(X), three.predict(X))
+
+
+@pytest.mark.parametrize("method", ["lambdamart", "ranksvm", "ranknet_two_layer", "yeti_trees", "attention_lambdaloss"])
+def test_a_further_prediction_reads_no_file_and_searches_for_no_library(method, data, monkeypatch):
+    X, _, qid = data
+    ranker = fitted(method, data)
+    expected = ranker.predict(X, qid=qid)
+    events: list[str] = []
+    is_watching = True
+    sys.addaudithook(lambda event, _: events.append(event) if is_watching else None)
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", lambda: pytest.fail("searched for libraries"))
+    again = ranker.predict(X, qid=qid)
+    is_watching = False
+    assert np.array_equal(again, expected)
+    assert not {"open", "os.listdir", "os.scandir", "import"} & set(events)
+
+
+NUMBERS = np.random.default_rng(3).integers(0, 9, (20, 3))
+FORMS = {kind: NUMBERS.astype(kind) for kind in ("f2", "f4", ">f4", "f8", "longdouble", "i1", "u8", "?")}
+FORMS |= {"columns": np.asfortranarray(NUMBERS / 4), "parts": np.hstack([NUMBERS / 4, NUMBERS])[::2, ::2]}
+FORMS |= {"exact": np.full((4, 3), 16777217.0), "read only": np.broadcast_to(np.float32(0.1), (4, 3))}
+
+
+@pytest.mark.parametrize("features", FORMS.values(), ids=FORMS)
+def test_arrays_of_numbers_have_the_scores_of_their_lists(features):
+    ranker = Ranker("regression", random_state=1).fit(NUMBERS, NUMBERS[:, 0] % 3, qid=np.repeat(range(5), 4))
+    assert np.array_equal(ranker.predict(features), ranker.predict(features.tolist()))
 
 
 X, Y, Q = np.arange(12.0).reshape(6, 2), np.array([0, 1, 2, 0, 1, 2]), np.array([1, 1, 1, 2, 2, 2])
@@ -318,9 +395,11 @@ def test_invalid_seeds_and_numbers_of_threads_name_the_argument(name, value):
 
 def test_unknown_names_are_refused_with_the_nearest_name():
     with pytest.raises(GradrankError, match="lambdamart"):
-        Ranker("lamdbamart")
+        Ranker("lamdbamart").fit(X, Y, qid=Q)
     with pytest.raises(GradrankError, match="num_leaves"):
-        Ranker("lambdamart", num_leafs=3)
+        Ranker("lambdamart", num_leafs=3).fit(X, Y, qid=Q)
+    with pytest.raises(GradrankError, match=r"warm_start: .*Fix"):
+        Ranker("lambdamart", warm_start=True).fit(X, Y, qid=Q)
     with pytest.raises(GradrankError, match=r"combines.*Fix"):
         Ranker("combsum").fit(X, Y, qid=Q)
 
@@ -340,3 +419,24 @@ def test_a_path_that_the_system_does_not_accept_is_an_error_of_gradrank(name, da
     for call in calls:
         with pytest.raises(GradrankError, match="Fix: "):
             call()
+
+
+def test_refit_trains_on_all_queries_with_the_median_of_the_folds_and_saves_a_card(tmp_path):
+    rng = np.random.default_rng(2)
+    X, qid = rng.normal(size=(300, 3)).astype(np.float32), np.repeat(np.arange(30), 10)
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=300) + 1), 0, 4).astype(int)
+    ranker = Ranker("lambdamart", random_state=4, rounds=15, min_data_in_leaf=5).refit(X, y, qid=qid, folds=3)
+    entry = ranker.fold_.spec["refit"]
+    steps = [each["step"] for each in entry["folds"]]
+    assert entry["step"] == sorted(steps)[1] == ranker.best_iteration_
+    assert sum(each["queries"] for each in entry["folds"]) == entry["queries"] == 30
+    whole = Collection(X, y.astype(np.int32), np.arange(0, 301, 10), np.arange(30))
+    cls, params = resolve("lambdamart", {"rounds": 15, "min_data_in_leaf": 5})
+    expected = fit(cls, whole, FrozenStep.of(whole, entry["step"]), params, 4, History("oracle", np.inf))
+    np.testing.assert_array_equal(ranker.predict(X), expected.score(X, whole.offsets))
+    ranker.save(tmp_path / "model")
+    assert f"{entry['value']:.4f} ± {entry['half_width']:.4f}" in (tmp_path / "model/model_card.md").read_text()
+    assert gradrank.load(tmp_path / "model").fold_.spec["refit"] == entry
+    with pytest.raises(GradrankError, match="folds: 31 is not a number from 2 to 30"):
+        ranker.refit(X, y, qid=qid, folds=31)
+    assert ranker.fold_.spec["refit"] == entry

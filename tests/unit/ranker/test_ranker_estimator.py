@@ -1,13 +1,14 @@
 """`Ranker` passes scikit-learn's own checks of estimators, and works with its tools."""
 
 import numpy as np
+import polars as pl
 import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import gradrank
 from gradrank import Ranker
@@ -39,9 +40,9 @@ def grades_of(y):
 
 REASONS = {
     "check_no_attributes_set_in_init": "the parameters of the method are keyword arguments, because methods differ",
-    "check_do_not_raise_errors_in_init_or_set_params": "an unknown method is refused at once",
     "check_dtype_object": "an object in X raises InputError, a ValueError, and not TypeError",
     "check_sample_weight_equivalence_on_dense_data": "repeated rows form other queries here, so others are held out",
+    "check_sample_weight_equivalence_on_sparse_data": "repeated rows form other queries here, so others are held out",
     "check_fit2d_1sample": "the error about a single row names qid: a query of one document has no order",
 }
 
@@ -52,6 +53,57 @@ REASONS = {
 )
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
+
+
+# The checks that `Ranker` itself fails, because scikit-learn's checks have no query ids
+WITHOUT_QID = dict.fromkeys(
+    (
+        "check_all_zero_sample_weights_error",
+        "check_dict_unchanged",
+        "check_dont_overwrite_parameters",
+        "check_dtype_object",
+        "check_estimator_sparse_array",
+        "check_estimator_sparse_matrix",
+        "check_estimator_sparse_tag",
+        "check_estimators_dtypes",
+        "check_estimators_fit_returns_self",
+        "check_estimators_overwrite_params",
+        "check_estimators_pickle",
+        "check_f_contiguous_array_estimator",
+        "check_fit2d_1feature",
+        "check_fit2d_1sample",
+        "check_fit2d_predict1d",
+        "check_fit_check_is_fitted",
+        "check_fit_idempotent",
+        "check_fit_score_takes_y",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_n_features_in",
+        "check_n_features_in_after_fitting",
+        "check_pipeline_consistency",
+        "check_positive_only_tag_during_fit",
+        "check_readonly_memmap_input",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+        "check_sample_weights_list",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_not_overwritten",
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_shape",
+    ),
+    "the check calls fit without qid, which is an error: a ranker has to know the queries",
+)
+
+
+def test_the_checks_without_query_ids_fail_with_an_error_that_names_them():
+    options = {"expected_failed_checks": WITHOUT_QID, "on_skip": None, "on_fail": None}
+    results = check_estimator(Ranker("lambdamart", random_state=1, rounds=3), **options)
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == {*WITHOUT_QID}
+    assert {result["status"] for result in results} <= {"passed", "skipped", "xfail"}
+    for result in results:
+        if result["status"] == "xfail":
+            error = result["exception"]
+            assert "qid: missing" in f"{error} {error.__context__}", result["check_name"]
 
 
 @pytest.fixture
@@ -106,13 +158,66 @@ def test_a_new_method_starts_with_its_defaults():
     ranker = Ranker("lambdamart", num_leaves=7, random_state=3).set_params(method="regression")
     assert ranker.get_params() == Ranker("regression", random_state=3).get_params()
     with pytest.raises(ValueError, match="num_leaves"):
-        ranker.set_params(num_leaves=7)
-    assert ranker.get_params() == Ranker("regression", random_state=3).get_params()
+        ranker.set_params(num_leaves=7).fit(np.eye(4), [0, 1, 0, 1], qid=[1, 1, 2, 2])
 
 
 @pytest.mark.parametrize("method", ["lambdamart", "regression", "ranksvm"])
 def test_every_default_of_a_method_can_be_passed(method):
     assert Ranker(**Ranker(method).get_params()).get_params() == Ranker(method).get_params()
+
+
+def frames(data):
+    pandas = pytest.importorskip("pandas")
+    X, _, qid = data
+    columns = {f"x{place}": column for place, column in enumerate(X.T)} | {"qid": qid.astype(str)}
+    return pandas.DataFrame(columns), pl.DataFrame(columns), pl.DataFrame(columns).to_arrow()
+
+
+def test_a_column_qid_of_a_data_frame_has_the_query_ids(data):
+    X, y, qid = data
+    given = Ranker("attention_lambdaloss", random_state=1, epochs=1).fit(X, y, qid=qid)
+    for frame in frames(data):
+        ranker = Ranker("attention_lambdaloss", random_state=1, epochs=1).fit(frame, y)
+        assert ranker.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+        assert np.array_equal(ranker.predict(frame), given.predict(X, qid=qid))
+        assert ranker.score(frame, y) == given.score(X, y, qid=qid)
+        with pytest.raises(ValueError, match=r"qid: given, and X has a column `qid`.*Fix"):
+            ranker.predict(frame, qid=qid)
+
+
+def test_a_cross_validation_without_metadata_routing_names_the_setting(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="enable_metadata_routing=True"):
+        cross_validate(Ranker("regression", random_state=1), X, y, cv=GroupKFold(3), groups=qid)
+    with pytest.warns(UserWarning, match="enable_metadata_routing=True"):
+        cross_validate(Ranker("regression", random_state=1), X, y, cv=GroupKFold(3), groups=qid, params={"qid": qid})
+
+
+def test_linear_models_and_trees_have_feature_importances(data):
+    X, y, qid = data
+    linear = Ranker("regression", random_state=1).fit(X, y, qid=qid)
+    weights = np.abs(linear.fold_.model.scoring_form(4).weights)
+    assert linear.feature_importances_ == pytest.approx(weights / weights.sum(), abs=1e-12)
+    trees = Ranker("lambdamart", random_state=1, rounds=5).fit(X, y, qid=qid)
+    assert trees.feature_importances_.sum() == pytest.approx(1) and trees.feature_importances_.argmax() == 0
+    net = Ranker("ranknet_two_layer", random_state=1, epochs=1).fit(X, y, qid=qid)
+    assert not hasattr(net, "feature_importances_") and not hasattr(Ranker("mart"), "feature_importances_")
+
+
+def test_the_best_iteration_has_the_highest_value_on_the_validation_data(data):
+    X, y, qid = data
+    ranker = Ranker("lambdamart", random_state=1, rounds=20).fit(X, y, qid=qid)
+    values = ranker.history_["vali_ndcg@10"].to_list()
+    assert values[ranker.best_iteration_ - 1] == max(values)
+
+
+def test_verbose_prints_each_step(data, capsys):
+    X, y, qid = data
+    Ranker("lambdamart", random_state=1, rounds=3).fit(X, y, qid=qid)
+    assert capsys.readouterr().err == ""
+    Ranker("lambdamart", random_state=1, rounds=3, verbose=True).fit(X, y, qid=qid)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("  ")[0] for line in lines] == [f"lambdamart: step {step}" for step in (1, 2, 3)]
 
 
 def test_the_class_is_public():

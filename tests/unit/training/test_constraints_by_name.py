@@ -108,4 +108,4 @@ def test_params_yaml_names_the_models_that_take_a_constraint():
 
 def test_a_ranker_names_the_methods_that_take_a_constraint():
     with pytest.raises(GradrankError, match=r"monotone: lambdarank has no such parameter \(a parameter of .*dart, "):
-        gradrank.Ranker("lambdarank", monotone={"price": -1})
+        gradrank.Ranker("lambdarank", monotone={"price": -1}).fit([[1.0], [2.0]], [0, 1], qid=[1, 1])

@@ -88,10 +88,10 @@ def test_the_summary_and_the_report_warn_of_constant_scores(tmp_path):
     data, results = stored(tmp_path), tmp_path / "results/mine"
     for model in ("lambdamart", "regression"):
         for fold in range(1, len(StoredCollection.open(data).folds) + 1):
-            train(model, data, fold, {}, 1, results / model / f"fold{fold}")
-        spec = FoldFolder(results / model / "fold1").spec()
+            train(model, data, fold, {}, 1, results / "methods" / model / f"fold{fold}")
+        spec = FoldFolder(results / "methods" / model / "fold1").spec()
         settings = {"model": model, "dataset": "mine", "params": spec["params"], "seed": 1}
-        evaluate_folds(results / model, data, settings, ["standard", "standard_expected"], ["ndcg@10"])
+        evaluate_folds(results / "methods" / model, data, settings, ["standard", "standard_expected"], ["ndcg@10"])
     summary(results, ["lambdamart", "regression"], "standard", data)
     tables = read_tables(results / "tables")
     assert {row["model"] for row in tables["constant_scores"]} == {"lambdamart"}

@@ -18,7 +18,7 @@ def test_a_plain_install_says_which_extra_a_model_needs(plain_install, capsys, m
     monkeypatch.setenv("COLUMNS", "250")
     with pytest.raises(GradrankError, match=rf"{name}: .*{extra}.*pip install 'gradrank\[{extra}\]'"):
         train(name, tmp_path / "no.parquet", 1, {}, 1, tmp_path / "out")
-    list_models(None)
+    list_models(True)
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{name} "))
     assert line.rstrip().endswith(f"pip install 'gradrank[{extra}]'")
 

@@ -90,7 +90,7 @@ def test_combined_forms(features, rule, kind):
     rng = np.random.default_rng(3)
     matrix, biases = rng.normal(size=(3, 3)).astype(np.float32), rng.normal(size=3).astype(np.float32)
     if kind == "one net":
-        forms = (NetForm(Net([matrix], [biases], np.zeros(3), np.ones(3))),)
+        forms = (NetForm(Net.of_layers([matrix], [biases], np.zeros(3), np.ones(3))),)
     else:
         forms = tuple(LinearForm(w.astype(np.float64), float(b)) for w, b in zip(matrix.T, biases, strict=True))
     weights = np.array([3.0, -1.0, 0.5])

@@ -10,7 +10,7 @@ from scipy.special import expit, log_softmax
 from gradrank.measures.metrics import ndcg_at
 from gradrank.training.losses.listwise import order_likelihood, returns
 from gradrank.training.losses.smooth_ndcg import rank_distributions, sinkhorn, soft_sort
-from gradrank.training.ndcg_gains import ALL_RANKS, ideal_shares
+from gradrank.training.ndcg_gains import ALL_RANKS, gains_of, ideal_shares
 from gradrank.training.registry import find_loss
 
 OFFSETS = np.array([0, 6, 13, 14])
@@ -209,7 +209,7 @@ def test_mdprank_is_in_expectation_the_gradient_of_dcg():
     def orders(scores):
         for order in map(np.array, permutations(range(3))):
             cost, _ = order_likelihood(scores, offsets, order, np.ones(3))
-            dcg = returns(labels[order], offsets)
+            dcg = returns(gains_of(labels)[order], offsets)
             yield math.exp(-cost), dcg[0], order_likelihood(scores, offsets, order, dcg)[1]
 
     exact = sum(p * gradient for p, _, gradient in orders(scores))

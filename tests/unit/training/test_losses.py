@@ -12,6 +12,7 @@ from scipy.special import expit
 from gradrank.data.order import order
 from gradrank.training.losses.pairwise import pair_cost, ranknet
 from gradrank.training.losses.swap_weighted import lambdarank, ndcg_swap, normalize_by_query
+from gradrank.training.ndcg_gains import gains_of
 
 
 @st.composite
@@ -98,7 +99,7 @@ def test_swap_weights_are_the_change_of_ndcg(data):
     ranks = np.concatenate(
         [-np.argsort(np.argsort(-scores[a:b], kind="stable")).astype(float) for a, b in pairwise(offsets)]
     )
-    weights = ndcg_swap(labels, offsets, order(scores, offsets))
+    weights = ndcg_swap(gains_of(labels), offsets, order(scores, offsets))
     for q, (a, b) in enumerate(pairwise(offsets)):
         if labels[a:b].max() == 0:
             assert weights.scale[q] == 0.0
@@ -117,7 +118,7 @@ def test_swap_weights_are_the_change_of_ndcg(data):
 @given(judged(), st.sampled_from([0.5, 1.0, 2.0]))
 def test_lambdarank_is_the_weighted_sum_over_pairs(data, sigma):
     scores, labels, offsets = data
-    weights = ndcg_swap(labels, offsets, order(scores, offsets))
+    weights = ndcg_swap(gains_of(labels), offsets, order(scores, offsets))
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
     def weight(i, j):

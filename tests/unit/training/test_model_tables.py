@@ -3,7 +3,8 @@
 import pytest
 
 from gradrank.base.errors import GradrankError
-from gradrank.cli.listings import list_models
+from gradrank.cli.listings import list_models, show_model
+from gradrank.training.accepted_data import models_that_accept
 from gradrank.training.literature import by_family
 from gradrank.training.literature.model_tables import model_table
 from gradrank.training.registry import models
@@ -19,6 +20,8 @@ def test_every_model_has_one_row_sorted_by_family_and_year():
         assert row["summary"] == cls.summary and row["extra"] == cls.extra and row["package"] is None
         assert (row["needs_pairs"], row["takes_missing"]) == (cls.needs_pairs, cls.takes_missing)
         assert row["uses_weights"] == cls.uses_weights
+        assert ("missing" in row["accepts"]) == cls.takes_missing
+        assert ("weights" in row["accepts"]) == (cls.uses_weights is not None)
         assert row["randomised"] == cls.uses_seed(cls.Params())
         assert row["year"] is None or 1960 < row["year"] < 2030
         assert row["installed"] or cls.requires
@@ -38,6 +41,19 @@ def test_the_allowed_values_are_those_that_the_parameters_accept():
     assert rows["scorer"]["allowed"] == "attention | dasalc | ft_transformer | linear | net | realmlp | tabm"
 
 
+def test_the_command_lists_the_models_that_accept_the_named_data(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    list_models(True, ["missing", "weights"])
+    printed = {line.split(" ")[0] for line in capsys.readouterr().out.splitlines()} & {*models()}
+    assert printed == {name for name, cls in models().items() if cls.takes_missing and cls.uses_weights is not None}
+    assert sorted(printed) == sorted(models_that_accept(["weights", "missing"]))
+
+
+def test_an_unknown_property_of_data_is_named():
+    with pytest.raises(GradrankError, match="did you mean 'missing'"):
+        list_models(True, ["mising"])
+
+
 def test_an_unknown_model_is_named():
     with pytest.raises(GradrankError, match="did you mean 'lambdamart'"):
         model_table("lambdamrt")
@@ -45,9 +61,9 @@ def test_an_unknown_model_is_named():
 
 def test_the_command_prints_the_rows(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
-    list_models(None)
+    list_models(True)
     printed = capsys.readouterr().out
     assert all(text in printed for column in ("name", "summary") for text in model_table()[column])
-    list_models("ranksvm")
+    show_model("ranksvm")
     printed = capsys.readouterr().out
     assert all(text in printed for text in model_table("ranksvm")["parameter"])

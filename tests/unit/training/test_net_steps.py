@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from gradrank.training.nets.embeddings import CosineOfTurns, encoding_arrays
 from gradrank.training.nets.layer_functions import affine, attend_within, linear_per_token, selu
+from gradrank.training.nets.layers import WIDE, Dense
 from gradrank.training.nets.net_files import load_net
 from gradrank.training.nets.scorer import quantiles, robust_standardisation
 from gradrank.training.nets.steps import cosine_of_turns
@@ -102,3 +103,17 @@ def test_the_piecewise_linear_encoding_of_features_with_different_numbers_of_bin
     assert encoded(2.0) == [[1.0, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     assert encoded(-1.0) == [[-1.0, 0.0, 0.0], [0.0, 0.0, -0.5], [0.0, 0.0, 0.0]]
     assert encoded(6.0) == [[1.0, 1.0, 3.0], [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(WIDE, WIDE), (300, WIDE + 1), (WIDE - 1, 300), (300, 64)])
+def test_only_layers_that_are_wide_on_both_sides_have_numpys_products(inputs, outputs):
+    layer = Dense.glorot(inputs, outputs, torch.Generator().manual_seed(1))
+    x = torch.rand((60, inputs), generator=torch.Generator().manual_seed(2), requires_grad=True)
+    of_torch = torch.nn.functional.linear(x, layer.weight, layer.bias)
+    of_numpy = x.detach().numpy() @ layer.weight.detach().numpy().T
+    expected = of_numpy if min(inputs, outputs) >= WIDE else of_torch.detach().numpy()
+    found = layer(x)
+    assert np.array_equal(found.detach().numpy(), expected)
+    slopes = [torch.autograd.grad(y.square().sum(), [x, layer.weight, layer.bias]) for y in (found, of_torch)]
+    for one, two in zip(*slopes, strict=True):
+        np.testing.assert_allclose(one.numpy(), two.numpy(), rtol=1e-4, atol=1e-4)

@@ -8,8 +8,7 @@ torch = pytest.importorskip("torch")
 
 from gradrank.models.dasalc import DASALC
 from gradrank.models.lambdaloss import AttentionLambdaLoss
-from gradrank.training.nets.layers import ListPadding, affine, product
-from gradrank.training.nets.scorer import TrainingNoise
+from gradrank.training.nets.layers import ListPadding, TrainingNoise, affine, product
 from made_rankings import linear_grades, silent
 
 

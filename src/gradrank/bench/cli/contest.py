@@ -11,6 +11,7 @@ import typer
 from gradrank.base.errors import GradrankError
 from gradrank.bench.cli.options import Model, Pairs, Seed
 from gradrank.cli.options import CONTEST, Convention, Data, example, use_one_thread
+from gradrank.measures.conventions import DEFAULT
 
 if TYPE_CHECKING:
     from gradrank.bench.tuning.choices import Choice
@@ -43,7 +44,7 @@ def tune(
     tuner: Tuner = 1,
     among: Annotated[str, typer.Option(help="Methods that a fusion combines, such as 'ranksvm,xendcg'.")] = "",
     pairs: Pairs = None,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
     variant: Variant = None,
 ) -> None:
     """Try random configurations of a model on each fold, and evaluate them on the fold's own validation part.
@@ -101,9 +102,10 @@ def choices(
 
 
 @commands.command(
-    rich_help_panel=CONTEST, epilog=example("gradrank refit ranksvm --data data/parquet/mq2007 --tuner 2 --seed 1")
+    rich_help_panel=CONTEST,
+    epilog=example("gradrank refit-choices ranksvm --data data/parquet/mq2007 --tuner 2 --seed 1"),
 )
-def refit(
+def refit_choices(
     method: Method,
     data: Data,
     seed: Seed,
@@ -111,7 +113,7 @@ def refit(
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds that each choice is trained with.")] = 3,
     seconds: Seconds = 20.0,
     pairs: Pairs = None,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
     adopt_from: Annotated[str, typer.Option(help="Tuned data set, if nothing is tuned on the data.")] = "",
     only_choices: Annotated[
         bool, typer.Option("--only-choices", help="Train no other trials, and not on the validation part.")
@@ -161,7 +163,7 @@ def divisions(
     count: Annotated[int, typer.Option(min=2, help="Number of divisions of the queries.")] = 10,
     seconds: Seconds = 20.0,
     pairs: Pairs = None,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
     contest: ContestFolder = FOLDER,
 ) -> None:
     """Train one frozen configuration on other divisions of the queries, to measure the effect of the training queries.

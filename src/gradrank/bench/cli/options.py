@@ -34,7 +34,7 @@ Settings = Annotated[
 
 
 Ties = Literal["omit", "half"]
-Missing = Literal["least", "mean", "zero", "keep"]
+Missing = Literal["least", "zero", "keep", "mean", "median", "indicator"]
 Normalise = Annotated[
     Literal["query", "global", "none"],
     typer.Option(

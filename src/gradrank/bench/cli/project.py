@@ -47,10 +47,10 @@ def init(
 
 @commands.command(
     rich_help_panel=USE,
-    epilog=example("gradrank export results/mq2007/lambdamart --data data/parquet/mq2007 --out rankings"),
+    epilog=example("gradrank export results/mq2007/methods/lambdamart --data data/parquet/mq2007 --out rankings"),
 )
 def export(
-    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<model>, with fold1, fold2, ...")],
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/methods/<model>, with fold1, fold2, ...")],
     data: Data,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for fold<k>.run.txt, .qrels.txt and .scores.txt.")

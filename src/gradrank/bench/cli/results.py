@@ -10,10 +10,10 @@ from typer.core import TyperCommand
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
-from gradrank.bench.cli.options import ParamsFile, ResultsFolder, run_settings
+from gradrank.bench.cli.options import Pairs, ParamsFile, ResultsFolder, run_settings
 from gradrank.bench.results import Results
 from gradrank.cli.inspect import STATES
-from gradrank.cli.options import INSPECT, USE, Data, example
+from gradrank.cli.options import INSPECT, USE, Data, example, use_one_thread
 
 commands = typer.Typer()
 
@@ -21,11 +21,12 @@ commands = typer.Typer()
 @commands.command(
     rich_help_panel=USE,
     epilog=example(
-        "gradrank submit results/mq2007/rocchio --data data/parquet/mq2007 --authors 'A. Author' --selection validation"
+        "gradrank submit results/mq2007/methods/rocchio --data data/parquet/mq2007 --authors 'A. Author' "
+        "--selection validation"
     ),
 )
 def submit(
-    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<method> of an evaluated method.")],
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/methods/<method> of an evaluated method.")],
     data: Data,
     authors: Annotated[str, typer.Option(help="Authors of the submission.")],
     selection: Annotated[
@@ -65,6 +66,35 @@ def submit(
         publication,
     )
     typer.echo(f"{target}\nNext: run `gradrank verify`, and open a pull request with this folder.")
+
+
+@commands.command(rich_help_panel=USE, epilog=example("gradrank refit results/mq2007/lambdamart --out model"))
+def refit(
+    method: Annotated[Path, typer.Argument(help="A compared method: results/<dataset>/<method>.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, as a trained fold.")],
+    data: Annotated[Path | None, typer.Option(help="Stored collection. By default, data/parquet/<dataset>.")] = None,
+    pairs: Pairs = None,
+) -> None:
+    """Train a compared method on all queries of its data set, as a model to deploy, and write a model card.
+
+    The settings are those of its folds. The number of rounds or epochs is the lower median of those that the folds
+    selected. `gradrank refit-choices` is a stage of a contest.
+    """
+    use_one_thread()
+    from gradrank.bench.folds.refit import refit as run
+
+    entry = run(method, out, data, pairs)
+    found = entry["folds"]
+    if "step" in entry:
+        steps = ", ".join(str(each["step"]) for each in found if "step" in each)
+        typer.echo(f"trained for {entry['step']} steps, the lower median of the folds' {steps}")
+    half = "" if entry["half_width"] is None else f" ± {entry['half_width']:.4f}"
+    value = "undefined" if entry["value"] is None else f"{entry['value']:.4f}{half}"
+    typer.echo(
+        f"{out}: {entry['queries']:,} queries, {entry['documents']:,} documents; validation {entry['metric']} of the "
+        f"{len({each['fold'] for each in found})} folds: {value} under {entry['convention']}, ties in expectation"
+    )
+    typer.echo(f"Next: `gradrank predict --model {out} --input new.csv --form csv --out ranked.csv`")
 
 
 @commands.command(rich_help_panel=INSPECT, epilog=example("gradrank schema"))

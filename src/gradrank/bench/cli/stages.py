@@ -26,10 +26,12 @@ from gradrank.bench.cli.options import (
 from gradrank.bench.results import Results
 from gradrank.cli.options import (
     STAGES,
+    Categorical,
     Convention,
     Data,
     Docid,
     Features,
+    FeaturesFrom,
     FoldColumn,
     Folds,
     GradeEdges,
@@ -39,6 +41,7 @@ from gradrank.cli.options import (
     Keep,
     Label,
     Query,
+    Repeated,
     Validation,
     Weight,
     declared_columns,
@@ -46,6 +49,7 @@ from gradrank.cli.options import (
     fold_options,
     use_one_thread,
 )
+from gradrank.measures.conventions import DEFAULT
 
 commands = typer.Typer()
 
@@ -89,7 +93,7 @@ def parse(
         Path,
         typer.Argument(
             help="A folder with Fold1, Fold2 and so on, a folder with train, vali and test files, or one file: "
-            "SVMlight with qid, Parquet, CSV or TSV."
+            "SVMlight, Parquet, Feather, JSON lines, CSV or TSV."
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write, such as data/parquet/mq2007.")],
@@ -98,7 +102,11 @@ def parse(
     features: Features = None,
     missing: Annotated[
         Missing | None,
-        typer.Option(help="Replacement of missing values. By default, `least` for text and `keep` for tables."),
+        typer.Option(
+            help="Replacement of missing values: `least` and `zero` in the stored data; `mean`, `median` and "
+            "`indicator` in the training of models that do not accept them. By default, `least` for text and "
+            "`keep` for tables."
+        ),
     ] = None,
     query: Query = None,
     label: Label = None,
@@ -109,6 +117,9 @@ def parse(
     group_rows: GroupRows = False,
     grade_edges: GradeEdges = None,
     weight: Weight = None,
+    features_from: FeaturesFrom = 1,
+    repeated: Repeated = "error",
+    categorical: Categorical = None,
     normalise: Normalise = "none",
     folds: Folds = None,
     fold: FoldColumn = None,
@@ -132,7 +143,9 @@ def parse(
     from gradrank.data.tables.roles import Columns
 
     name = dataset or out.name
-    columns = declared_columns(query, label, docid, ignore, keep, header, group_rows, grade_edges, weight)
+    columns = declared_columns(
+        query, label, docid, ignore, keep, header, group_rows, grade_edges, weight, features_from, repeated, categorical
+    )
     entry = catalogue().get(name)
     if entry is not None and columns == Columns():
         columns, features = entry.columns(), features or entry.declared_features
@@ -180,7 +193,8 @@ def pairs(
 @commands.command(
     rich_help_panel=STAGES,
     epilog=example(
-        "gradrank train --model lambdamart --data data/parquet/mq2007 --fold 1 --seed 1 --out results/mq2007/mine/fold1"
+        "gradrank train --model lambdamart --data data/parquet/mq2007 --fold 1 --seed 1 "
+        "--out results/mq2007/methods/mine/fold1"
     ),
 )
 def train(
@@ -194,7 +208,13 @@ def train(
     ] = "{}",
     pairs: Pairs = None,
     members: Members = None,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
+    gain: Annotated[
+        str | None, typer.Option(help="Gain in training and selection: exponential, linear, or one number per grade.")
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Number of threads, for trees. The results do not depend on it.")
+    ] = 1,
     code: Code = None,
 ) -> None:
     """Train one model on one fold, and write the model, its scores and its history.
@@ -202,13 +222,23 @@ def train(
     Epochs, rounds and grid points are selected on the validation part, under the convention in expectation over ties.
     """
     use_one_thread()
+    from gradrank.base.processor import use_threads
     from gradrank.base.validation import read_params
     from gradrank.bench.folds.job import train as run
     from gradrank.measures.conventions import resolve
+    from gradrank.training.label_gains import parse_gain
+    from gradrank.training.registry import get_model
 
+    if threads > 1 and not get_model(model).uses_threads:
+        raise GradrankError(
+            f"--threads: {model} trains with one thread, because the last digits of its results would depend on the "
+            "number. Fix: leave the option out"
+        )
     values = read_params(params)
     digest = code or _training_code(model, values)
-    run(model, data, fold, values, seed, out, pairs, members, digest, resolve(convention))
+    with use_threads(threads):
+        own_gain = None if gain is None else parse_gain(gain)
+        run(model, data, fold, values, seed, out, pairs, members, digest, resolve(convention), gain=own_gain)
 
 
 def _training_code(model: str, params: dict[str, Any]) -> str:
@@ -223,7 +253,7 @@ def _training_code(model: str, params: dict[str, Any]) -> str:
     rich_help_panel=STAGES,
     epilog=example(
         "gradrank import-scores 'runs/fold{fold}.txt' --data data/parquet/mq2007 --fold 1 --seed 1 "
-        "--out results/mq2007/their_system/fold1"
+        "--out results/mq2007/methods/their_system/fold1"
     ),
 )
 def import_scores(
@@ -247,12 +277,12 @@ def import_scores(
 @commands.command(
     rich_help_panel=STAGES,
     epilog=example(
-        "gradrank evaluate-folds results/mq2007/mine --model lambdamart --data data/parquet/mq2007 --params '{}' "
-        "--seed 1 --metrics ndcg@10,map"
+        "gradrank evaluate-folds results/mq2007/methods/mine --model lambdamart --data data/parquet/mq2007 "
+        "--params '{}' --seed 1 --metrics ndcg@10,map"
     ),
 )
 def evaluate_folds(
-    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/<variant>, with fold1, fold2, ...")],
+    folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>/methods/<variant>, with fold1, fold2, ...")],
     model: Annotated[str, typer.Option(help="Name of the model that the folds were trained with.")],
     data: Data,
     params: Annotated[str, typer.Option(help="Parameters in force, as a JSON object or @FILE.")],
@@ -261,7 +291,7 @@ def evaluate_folds(
     further_seeds: Annotated[
         str, typer.Option(help="Further seeds, such as '1,2', whose folds are FOLDER/fold<k>/seed1 and seed2.")
     ] = "",
-    conventions: Annotated[str, typer.Option(help="Conventions, such as 'letor4,standard'.")] = "letor4",
+    conventions: Annotated[str, typer.Option(help="Conventions, such as 'letor4,standard'.")] = DEFAULT,
     code: Code = None,
 ) -> None:
     """Evaluate the folds of a model per query, and write FOLDER/per_query.parquet.
@@ -271,10 +301,11 @@ def evaluate_folds(
     from gradrank.base.validation import read_params
     from gradrank.bench.config.code_digest import code_digest
     from gradrank.bench.folds.evaluate import evaluate_folds as run
+    from gradrank.data.stored import StoredCollection
     from gradrank.measures.conventions import resolve
 
     names = [resolve(name).name for name in conventions.split(",")]
-    spec = {"model": model, "dataset": folder.parent.name, "params": read_params(params), "seed": seed}
+    spec = {"model": model, "dataset": StoredCollection.open(data).name, "params": read_params(params), "seed": seed}
     further = [int(number) for number in further_seeds.split(",") if number]
     digest = code or code_digest("evaluate_folds")
     run(folder, data, spec, names, metrics.split(","), further, digest)
@@ -355,12 +386,31 @@ def study_job(
     use_one_thread()
     from gradrank.base.validation import read_params
     from gradrank.bench.config.studies import get_study
-    from gradrank.bench.results import write_job
+    from gradrank.bench.parts import write_job
 
     jobs = run_settings(study=name).study_jobs(name) if settings is None else {job: read_params(settings)}
     if job not in jobs:
         raise GradrankError(unknown(f"job of {name}", job, jobs))
     write_job(out, get_study(name, "experiments").run_job(jobs[job], data, seed))
+
+
+@commands.command(rich_help_panel=STAGES, epilog=example("gradrank pack results/studies/contest"))
+def pack(
+    folder: Annotated[Path, typer.Argument(help="Folder of a study, or of its reduced form.")],
+    kind: Annotated[
+        str | None, typer.Argument(help="'trials', 'values', 'divisions' or 'jobs'; by default, all that exist.")
+    ] = None,
+) -> None:
+    """Pack the parts that the jobs of a study wrote in FOLDER/KIND into one file, FOLDER/KIND.parquet, for git."""
+    from gradrank.bench.parts import KINDS, Parts, study_parts
+
+    if kind is not None and kind not in KINDS:
+        raise GradrankError(unknown("kind of parts", kind, KINDS))
+    chosen = [Parts(folder, KINDS[kind])] if kind else [parts for parts in study_parts(folder) if parts.are_unpacked]
+    if not chosen:
+        raise GradrankError(f"{folder}: no parts to pack. Fix: give the folder of a study with results of its jobs")
+    for parts in chosen:
+        typer.echo(f"{parts.packed_path}: {parts.pack()} parts")
 
 
 @commands.command(
@@ -370,7 +420,7 @@ def explanations(
     folder: Annotated[Path, typer.Argument(help="Folder results/<dataset>, with a summary.")],
     data: Data,
     seed: Seed,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
     code: Code = None,
 ) -> None:
     """Explain what the best methods of a data set learned, and write FOLDER/explanations.json for the report.
@@ -390,25 +440,46 @@ def collect(
     datasets: Annotated[str, typer.Option(help="Data sets, such as 'mq2007,ohsumed'.")],
     results: ResultsFolder = Path("results"),
 ) -> None:
-    """Collect the files that DVC versions: per_query.parquet, metrics.json, methods.csv and the stamp run.json."""
+    """Collect the files that DVC versions: per_query.parquet, metrics.json, methods.csv, run.json and plots/."""
     from gradrank.bench.provenance.records import collect as run
+    from gradrank.bench.report.dvc_plots import write_plots
 
-    run(Results(results), datasets.split(","))
+    root, names = Results(results), datasets.split(",")
+    run(root, names)
+    write_plots(root, names)
 
 
 @commands.command(rich_help_panel=STAGES, epilog=example("gradrank report --datasets mq2007 --out mq2007.html"))
 def report(
     results: ResultsFolder = Path("results"),
     out: Annotated[Path, typer.Option(metavar="FILE", help="HTML file to write. It needs no other file.")] = REPORT,
-    convention: Convention = "letor4",
+    convention: Convention = DEFAULT,
     datasets: Annotated[str, typer.Option(help="Show only these data sets, such as 'mq2007,ohsumed'.")] = "",
     studies: Annotated[str, typer.Option(help="Show only these studies, such as 'arsm'.")] = "",
+    finished: Annotated[
+        bool,
+        typer.Option(
+            "--finished",
+            help="Show the finished methods of `run` in params.yaml, and name the others. By default, OUT is then "
+            "results/finished.html.",
+        ),
+    ] = False,
+    params: ParamsFile = Path("params.yaml"),
 ) -> None:
     """Write the results as one HTML file that opens offline, and print the best methods."""
+    if finished:
+        from gradrank.bench.report.finished import finished_report
+
+        if datasets or studies:
+            raise GradrankError("--finished shows the data sets of the run. Fix: omit --datasets and --studies")
+        out = results / "finished.html" if out == REPORT else out
+        typer.echo(finished_report(results, run_settings(params), out, params, Path("data/parquet")))
+        return
     from gradrank.bench.report.document import report as run
 
     only = (_names(datasets), _names(studies))
-    typer.echo(run(results, out, convention, only=only if any(only) else None))
+    data = results.parent / "data/parquet"
+    typer.echo(run(results, out, convention, params, data, only if any(only) else None))
 
 
 def _names(listed: str) -> list[str]:

@@ -228,6 +228,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "choices": ("gradrank.bench.tuning.choices",),
     "refit": ("gradrank.bench.tuning.refits",),
     "divisions": ("gradrank.bench.tuning.divisions",),
+    "pack": ("gradrank.bench.parts",),
     "summary": ("gradrank.bench.report.tables.summary", "gradrank.bench.provenance.records", PUBLISHED),
     "explanations": ("gradrank.bench.report.explanations",),
     "study": ("gradrank.bench.studies.writing", "gradrank.bench.provenance.study_records", PUBLISHED),
@@ -238,7 +239,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "training/literature/*.bib",
         "training/losses/*.py",  # the page Methods names every loss in this folder
     ),
-    "collect": ("gradrank.bench.provenance.records",),
+    "collect": ("gradrank.bench.provenance.records", "gradrank.bench.report.dvc_plots"),
     "track": ("gradrank.bench.tracking.runs", "gradrank.ranker.predict"),
 }
 
@@ -308,17 +309,22 @@ def stage_files(stage: str, *modules: str) -> list[str]:
         {
             *sources(*set(STAGES[stage]) - set(patterns), *modules),
             *chain(*read.values()),
-            *chain(*map(_tables, modules)),
+            *chain(*(_read_by(stage, module) for module in modules)),
         }
     )
 
 
-def _tables(module: str) -> list[str]:
-    """Return the sorted paths of the CSV files next to a module of a study, which its page can read."""
+def _read_by(stage: str, module: str) -> list[str]:
+    """Return the sorted paths of the files next to a module of a study that the stage can read.
+
+    The page and the jobs of a study can read CSV files. Only the page reads templates, so a change of its text reruns
+    no job.
+    """
     path = module_file(module)
     if path is None or module.partition(".")[0] == "gradrank":
         return []
-    return sorted(os.path.relpath(table) for table in path.parent.glob("*.csv"))
+    patterns = ("*.csv", "*.jinja") if stage == "study" else ("*.csv",)
+    return sorted(os.path.relpath(file) for pattern in patterns for file in path.parent.glob(pattern))
 
 
 def sources(*modules: str) -> list[str]:

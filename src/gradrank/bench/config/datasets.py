@@ -1,5 +1,6 @@
 """The section `datasets` of params.yaml: the size of artificial data sets, and the location of a user's own data."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,13 +14,17 @@ from gradrank.base.validation import validate
 from gradrank.bench.config.code_digest import STAGES
 from gradrank.bench.config.variants import NAME
 from gradrank.bench.folds.settings import PATH_VARIABLE
-from gradrank.bench.results import STUDIES
+from gradrank.bench.results import PLOTS, STUDIES
 from gradrank.data.layout import FoldOptions
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.data.sources.file_form import ColumnName, FileForm
 
 # Names of Snakemake rules. No data set can have one of these names, because the name of each data set is also a target.
 RULES = sorted({*STAGES, "all", "data", "run"})
+# The environment variable with the number of folds of each of the user's own data sets, as JSON. It is set only in runs
+# without a shared file system, whose jobs do not have the user's files.
+FOLDS_VARIABLE = "GRADRANK_OWN_FOLDS"
+REPORTS = ("report", "finished")  # folders of reports in results/; no data set can have one of these names
 
 
 class SettingsSection(BaseModel):
@@ -45,7 +50,7 @@ def _existing(path: Path) -> Path:
         raise _fault(f"{error}; write the full path") from None
     if fault := replaced_form(path):
         raise _fault(fault)
-    if not path.exists():
+    if not path.exists() and FOLDS_VARIABLE not in os.environ:
         raise _fault(f"{path} does not exist")
     return path
 
@@ -67,17 +72,19 @@ class DataSetParams(SettingsSection):
     seeds: int | None = Field(None, ge=1, le=100)
     # primary convention; default: that of the data set's entry in the catalogue, or else `evaluation.convention`
     convention: str | None = None
+    # gain of each grade, for training and selection; default: 2^grade - 1 in training, and that of the convention
+    gain: Literal["exponential", "linear"] | tuple[Annotated[float, Field(ge=0)], ...] | None = None
     pairs: Annotated[Path, AfterValidator(_existing)] | None = None  # file with a user's own pairs (data/pair_files.py)
 
 
 class SyntheticParams(DataSetParams):
-    """The size of an artificial data set.
+    """The size of an artificial data set. The default is the size in its publication (Burges et al. 2005, section 5).
 
     queries: number of queries in all five parts together. documents: number of documents per query.
     """
 
-    queries: int = Field(ge=5, le=1_000_000)
-    documents: int = Field(ge=2, le=10_000)
+    queries: int = Field(1000, ge=5, le=1_000_000)
+    documents: int = Field(50, ge=2, le=10_000)
 
 
 class OwnDataParams(DataSetParams, FileForm):
@@ -90,9 +97,12 @@ class OwnDataParams(DataSetParams, FileForm):
     path: Annotated[Path, AfterValidator(_existing)]
     title: str | None = None
     features: int | None = Field(None, ge=1)  # number of features, if sparse rows leave it ambiguous
-    # The replacement of missing values (data/text/letor.py). By default, a missing value in text is replaced by the
-    # lowest value of that feature in the query. A missing value in a table stays missing, which some models accept.
-    missing: Literal["least", "mean", "zero", "keep"] | None = None
+    # The replacement of missing values. `least` and `zero` apply to all models (data/text/letor.py). `mean`, `median`
+    # and `indicator` apply to models that do not accept missing values, and are learned on the training part of each
+    # fold (data/preparation.py). By default, a missing value in text is replaced by the lowest value of that feature in
+    # the query, and a missing value in a table stays missing.
+    missing: Literal["least", "zero", "keep", "mean", "median", "indicator"] | None = None
+    skip: bool = False  # true: models that do not accept missing values are left out
     weight: str | None = None  # column of weights, which the training uses and the evaluation does not
     # LETOR's normalisation within each query, or that of each feature by mean and deviation of the training part
     normalise: Literal["query", "global", "none"] = "none"
@@ -114,14 +124,16 @@ class OwnDataParams(DataSetParams, FileForm):
 
 
 def check_datasets(section: Any, studies: Iterable[str], faults: list[str]) -> dict[str, SettingsSection]:
-    """Return a dict from name to checked settings. Faults are appended to `faults` as `datasets.<name>: reason`."""
-    resolved: dict[str, SettingsSection] = {}
+    """Return a dict from name to checked settings. Faults are appended to `faults` as `datasets.<name>: reason`.
+
+    An artificial data set that the section does not name has its default size.
+    """
+    resolved: dict[str, SettingsSection] = {
+        name: SyntheticParams.model_validate({}) for name, entry in catalogue().items() if entry.generator
+    }
     if not isinstance(section, Mapping):
         faults.append("datasets: expected a mapping from data set name to its settings")
         return {}
-    for name, entry in catalogue().items():
-        if entry.generator and name not in section:
-            faults.append(f"datasets.{name}: missing; add it with `queries` and `documents`")
     for name, values in section.items():
         if reason := _refused(str(name), values, studies):
             faults.append(f"datasets.{name}: {reason}")
@@ -140,19 +152,32 @@ def _refused(name: str, values: Any, studies: Iterable[str]) -> str | None:
     if entry is not None:
         keys = set(values) if isinstance(values, Mapping) else set()
         free = entry.generator or not keys - set(DataSetParams.model_fields)
+        keys_of_entries = ", ".join(f"`{key}`" for key in sorted(DataSetParams.model_fields))
         return (
             None
             if free
-            else "is in the catalogue and has only the settings `convention`, `models` and `pairs`; choose another name"
+            else "is in the catalogue, whose data sets have published numbers and only the settings "
+            f"{keys_of_entries}. {_rename(name)}"
         )
     if name in RULES:
-        return "a rule of the workflow has this name; choose another"
+        return f"a rule of the workflow has this name. {_rename(name)}"
     if name in studies:
-        return "a study has this name; choose another"
-    if name in (STUDIES, "report"):
-        return f"results/{name} is used for other files; choose another name"
+        return f"a study has this name. {_rename(name)}"
+    if name in (STUDIES, PLOTS, *REPORTS):
+        return f"results/{name} is used for other files. {_rename(name)}"
     if not re.fullmatch(NAME, name):
-        return "the name of a data set consists of lower-case letters, digits and _, and begins with a letter"
+        return (
+            "the name of a data set consists of lower-case letters, digits and _, and begins with a letter. "
+            f"{_rename(name)}"
+        )
     if not isinstance(values, Mapping) or "path" not in values:
         return f"unknown data set{nearest(name, list(catalogue()))}; for your own data, set `path`"
     return None
+
+
+def _rename(name: str) -> str:
+    """Return the advice to give one's own data a name that no entry of the catalogue and no rule has."""
+    plain = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")
+    is_free = re.fullmatch(NAME, plain) and plain not in {*catalogue(), *RULES, STUDIES, *REPORTS, name}
+    valid = plain if is_free else f"my_{plain or 'data'}"
+    return f"Fix: call your own data `{valid}`, or another free name"

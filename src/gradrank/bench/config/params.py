@@ -3,7 +3,9 @@
 Every value is checked before any job starts. Each fault is reported with its file and its path in the file.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,7 +28,7 @@ from gradrank.bench.config.studies import StudySettings, check_studies, jobs, ke
 from gradrank.bench.config.variants import Variant, expand, with_swept_members
 from gradrank.bench.folds.settings import BASELINE, IMPORTED
 from gradrank.data.sources.catalogue import catalogue
-from gradrank.measures.conventions import CONVENTIONS
+from gradrank.measures.conventions import CONVENTIONS, DEFAULT
 from gradrank.measures.metrics import find
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
@@ -68,6 +70,7 @@ def _different(seeds: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
+Threads = Annotated[int, Field(ge=1)]
 
 
 class RunParams(SettingsSection):
@@ -75,12 +78,15 @@ class RunParams(SettingsSection):
 
     seeds: the seeds that every model is trained with, also in studies. If None, only the top-level `seed` is used.
     explanations: whether the report explains the best methods of every data set (report/explanations).
+    threads: the number of threads of a training job, for all methods that can use several, or by name of the method.
+    Results do not depend on it.
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
     models: Models = "all"
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_different)] | None = None
     explanations: bool = False
+    threads: Threads | dict[str, Threads] = 1
 
 
 class PairsParams(SettingsSection):
@@ -98,31 +104,50 @@ class EvaluationParams(SettingsSection):
     baseline: the method that the others are compared with. On data sets without it, the method with the highest mean.
     """
 
-    convention: str = "letor4"
-    conventions: tuple[str, ...] = ("letor4",)
-    metrics: tuple[str, ...] = Field(min_length=1)
+    convention: str = DEFAULT
+    conventions: tuple[str, ...] = (DEFAULT,)
+    metrics: Annotated[tuple[str, ...], Field(min_length=1)] = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "p@10")
     baseline: str = BASELINE
 
 
 class RunSettings(SettingsSection):
     """The checked content of params.yaml and of the settings of studies, with defaults filled in."""
 
-    seed: Seed
+    seed: Seed = 2005
     run: RunParams
     # key: name of the study, or <study>/reduced for its reduced form
     studies: dict[str, StudySettings] = Field(default_factory=dict)
-    datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams]
+    datasets: dict[str, SyntheticParams | OwnDataParams | DataSetParams] = Field(default_factory=dict)
     pairs: PairsParams = PairsParams()
     models: dict[str, Variant]  # key: name of the results folder; the variants of studies are included
-    evaluation: EvaluationParams
+    evaluation: EvaluationParams = EvaluationParams()
     track: bool = True  # whether the workflow logs its results to MLflow
 
     def model_names(self, dataset: str) -> list[str]:
         """Return the methods of a data set, with sweeps expanded.
 
         They are listed in `datasets.<name>.models` or, by default, in `run.models`. `all` stands for every model that
-        this installation can run: its packages and the packages of its members are installed.
+        this installation can run: its packages and the packages of its members are installed. With `skip: true`, the
+        methods of `skipped` are left out.
         """
+        skipped = self.skipped(dataset)
+        return [name for name in self._listed_models(dataset) if name not in skipped]
+
+    def skipped(self, dataset: str) -> list[str]:
+        """Return the methods that `skip: true` leaves out: they or their members do not accept missing values."""
+        settings = self.datasets.get(dataset)
+        if not (isinstance(settings, OwnDataParams) and settings.skip):
+            return []
+        return [name for name in self._listed_models(dataset) if not self._takes_missing(name)]
+
+    def _takes_missing(self, name: str) -> bool:
+        members = self.members(name)
+        return self.imported(name) or (
+            all(map(self._takes_missing, members)) if members else self.model(name).takes_missing
+        )
+
+    def _listed_models(self, dataset: str) -> list[str]:
+        """Return the methods that params.yaml lists for a data set, with sweeps expanded."""
         settings = self.datasets.get(dataset)
         listed = (settings and settings.models) or self.run.models
         if listed == "all":
@@ -192,6 +217,13 @@ class RunSettings(SettingsSection):
         wanted = set(entries)
         return sorted(name for name, variant in self.models.items() if {name, variant.entry} & wanted)
 
+    def threads(self, name: str) -> int:
+        """Return the number of threads of a training job of a method: 1 if it cannot use several."""
+        if self.imported(name) or not self.model(name).uses_threads:
+            return 1
+        threads = self.run.threads
+        return threads if isinstance(threads, int) else threads.get(name, threads.get(self.models[name].entry, 1))
+
     def imported(self, name: str) -> bool:
         """Return whether the scores of a method are imported from score files."""
         return self.models[name].model == IMPORTED
@@ -212,7 +244,7 @@ class RunSettings(SettingsSection):
         if self.imported(name):
             return ()
         cls = self.model(name)
-        return cls.members(cls.Params(**self.models[name].params))
+        return cls.members(_checked(cls, json.dumps(self.models[name].params, sort_keys=True)))
 
     def additional_members(self, names: Iterable[str]) -> list[str]:
         """Return the sorted names of the methods outside `names` that are trained because `names` combine their scores.
@@ -252,7 +284,7 @@ class RunSettings(SettingsSection):
     def _uses_seed(self, name: str) -> bool:
         methods = [name, *self.additional_members([name])]
         trained = [(self.model(method), self.models[method].params) for method in methods if not self.imported(method)]
-        return any(cls.uses_seed(cls.Params(**params)) for cls, params in trained)
+        return any(cls.uses_seed(_checked(cls, json.dumps(params, sort_keys=True))) for cls, params in trained)
 
     def convention(self, dataset: str) -> str:
         """Return the primary convention of a data set: its own, that of the catalogue, or `evaluation.convention`."""
@@ -266,6 +298,12 @@ class RunSettings(SettingsSection):
     def dataset_names(self) -> list[str]:
         """Return the sorted names of all data sets in the catalogue and in params.yaml."""
         return sorted(set(catalogue()) | set(self.datasets))
+
+
+@cache
+def _checked(cls: type[Model], params: str) -> Any:
+    """Return the parameters of a model from JSON. A plan asks for those of a method up to nine times."""
+    return cls.Params(**json.loads(params))
 
 
 def load(path: Path | str = "params.yaml") -> RunSettings:
@@ -311,6 +349,7 @@ def check(raw: Mapping[str, Any], where: str = "params.yaml") -> RunSettings:
         described = chain(*map(_keys, (sections["models"], sections["datasets"], *variants.values())))
         faults += _unknown_names(settings, set(described), project)
         if not faults:
+            faults += _check_threads(settings)
             faults += _check_members(settings) or _check_jobs(settings, project)
         faults += check_evaluation(settings.evaluation, settings.datasets)
     if faults or settings is None:
@@ -361,6 +400,9 @@ def _unknown_names(settings: RunSettings, described: set[str], project: Path) ->
         for name in listed.models if listed.models != "all" else ():
             if name not in valid and name.partition("-")[0] not in faulty:
                 yield f"{prefix}models: {unknown('model', name, valid)}"
+    for name in settings.run.threads if isinstance(settings.run.threads, dict) else ():
+        if name not in valid:
+            yield f"run.threads: {unknown('model', name, valid)}"
     if (baseline := settings.evaluation.baseline) not in settings.models:
         yield f"evaluation.baseline: {unknown('model', baseline, settings.models)}"
 
@@ -384,7 +426,7 @@ def _check_models(
         path = f"{key_prefix(study, project)}variants."
         for entry in variants:
             if entry in models() or any(entry == variant.entry for variant in expanded.values()):
-                faults.append(f"{path}{entry}: another model or variant has this name; choose another")
+                faults.append(f"{path}{entry}: another model or variant has this name. Fix: choose another")
         expanded = expand(variants, path, faults) | expanded
     return with_swept_members(expanded)
 
@@ -398,6 +440,18 @@ def _check_jobs(settings: RunSettings, project: Path) -> list[str]:
         except GradrankError as error:
             faults.append(f"{key_prefix(form, project)}models: {error}")
     return faults
+
+
+def _check_threads(settings: RunSettings) -> list[str]:
+    """Return a fault for each method in `run.threads` that trains with one thread only."""
+    named = settings.run.threads if isinstance(settings.run.threads, dict) else {}
+    refused = [name for name in settings.models if {name, settings.models[name].entry} & named.keys()]
+    refused = [name for name in refused if settings.imported(name) or not settings.model(name).uses_threads]
+    return [
+        f"run.threads.{name}: this method trains with one thread, because the last digits of its results would depend "
+        "on the number; remove the entry"
+        for name in dict.fromkeys(settings.models[name].entry for name in refused)
+    ]
 
 
 def _check_members(settings: RunSettings) -> list[str]:

@@ -161,15 +161,9 @@ def _study(kind: type[StudySettings], settings: dict[str, Any]) -> dict[str, Any
 def _datasets() -> dict[str, Any]:
     """Return the schema of the section `datasets`: data sets of the catalogue, and the user's own data."""
     settings = {name: SyntheticParams if entry.generator else DataSetParams for name, entry in catalogue().items()}
-    generated = [name for name, kind in settings.items() if kind is SyntheticParams]
-    properties = {
-        name: _reference(kind.__name__)
-        if name in generated
-        else {"anyOf": [_reference(kind.__name__), {"type": "null"}]}
-        for name, kind in settings.items()
-    }
-    keys = {"propertyNames": {"pattern": f"^{NAME}$"}, "required": generated}
-    return _mapping(properties, _reference(OwnDataParams.__name__), type="object", **keys)
+    properties = {name: {"anyOf": [_reference(kind.__name__), {"type": "null"}]} for name, kind in settings.items()}
+    names = {"pattern": f"^{NAME}$"}
+    return _mapping(properties, _reference(OwnDataParams.__name__), type="object", propertyNames=names)
 
 
 def _add_conventions(properties: dict[str, Any]) -> None:

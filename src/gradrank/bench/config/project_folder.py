@@ -21,9 +21,9 @@ from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.config.datasets import replaced_form
 from gradrank.bench.git import git
 from gradrank.data.file_forms import plain_name
-from gradrank.data.layout import find_layout
+from gradrank.data.layout import Layout, find_layout, is_table
 
-DVC_FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore")  # `dvc init` writes them for git
+DVC_FILES = (".dvc/config", ".dvc/.gitignore")  # `dvc init` writes them for git
 
 
 def check(folder: Path, use_git: bool, use_dvc: bool) -> None:
@@ -100,6 +100,7 @@ FILES = {  # key: path in the project folder; value: path in PROJECT
     "params.yaml": "params.yaml",
     "Snakefile": "Snakefile",
     "dvc.yaml": "dvc.yaml",
+    ".dvcignore": "dvcignore",
     ".gitignore": "gitignore",
     "profiles/default/config.yaml": "profiles/default/config.yaml",
     "workflow/profiles/slurm/config.yaml": "workflow/profiles/slurm/config.yaml",
@@ -172,11 +173,29 @@ def typed(command: str, folder: Path) -> str:
 
 def _own_data(folder: Path, data: Path) -> str:
     """Return the text of params.yaml for `data`. The path in this text is relative if the data are in `folder`."""
-    find_layout(data)
+    declared = _declared(find_layout(data))
     path, base = data.resolve(), folder.resolve()
     shown = path.relative_to(base) if path.is_relative_to(base) else path
     if fault := replaced_form(shown):
         raise GradrankError(f"{data}: {fault.partition('; ')[0]}. Fix: {fault.partition('; ')[2]}")
     values = {"path": str(shown), "title": plain_name(path).stem}
     quoted = {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}  # JSON is YAML
-    return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted)
+    return Template((PROJECT / OWN_DATA).read_text(encoding="utf-8")).substitute(quoted, declared=declared)
+
+
+def _declared(layout: Layout) -> str:
+    """Return the lines of params.yaml that declare the columns of a user's tables; empty for text.
+
+    Raises GradrankError if no declaration makes a table readable.
+    """
+    table = next((file for file in layout.files if is_table(file)), None)
+    if table is None:
+        return ""
+    from gradrank.data.proposal import propose
+    from gradrank.data.tables.roles import Columns
+    from gradrank.data.tables.table import raw_table
+
+    proposal = propose(raw_table(table, table), Columns())
+    if proposal.problems:
+        raise GradrankError(f"{table}: {'; '.join(proposal.problems)}. `gradrank inspect {table}` shows all columns")
+    return "".join(f"{line}\n" for line in proposal.entries())

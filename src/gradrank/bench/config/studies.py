@@ -17,7 +17,8 @@ with settings or jobs of its own, the `__init__` also defines:
   `model`, `params`, `seed`, `pairs` (whether the model reads the stored pairs) and `convention`. The function raises
   GradrankError if a method cannot be trained with the change.
 
-`page.py` defines `build(inputs)`, which returns the sections of the page. `experiments.py` defines `run_job(settings,
+`page.py` defines `build(inputs)`, which returns the sections of the page. Their text can be in a template next to this
+file (gradrank.bench.studies.templates). `experiments.py` defines `run_job(settings,
 data, seed)`, which returns the result of a job as plain data; `data` is the folder of all stored collections. Every
 start of the workflow imports the `__init__` of each study, so this file must not import slow packages.
 
@@ -64,11 +65,13 @@ class StudySettings(BaseModel):
     `reduced`, plain `snakemake` does not run the study.
 
     shows_trainings: whether the page shows the workflow's trainings of `models`. If not, only the study's own jobs
-    train these models, and the workflow does not.
+    train these models, and the workflow does not. packs_jobs: whether the results of the study's own jobs are packed
+    into jobs.parquet, which git does not ignore.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     shows_trainings: ClassVar[bool] = True
+    packs_jobs: ClassVar[bool] = False
 
     datasets: tuple[str, ...] = ()
     models: tuple[str, ...] = ()

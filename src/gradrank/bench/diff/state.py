@@ -20,12 +20,12 @@ from gradrank.bench.config.variants import value_text
 from gradrank.bench.folds import file_order
 from gradrank.bench.folds.costs import Cost
 from gradrank.bench.folds.per_query import KEYS, QueryValues, query_values
-from gradrank.bench.folds.settings import DEFAULT, IMPORTED
+from gradrank.bench.folds.settings import IMPORTED
 from gradrank.bench.provenance.record_checks import fault_of_record
 from gradrank.bench.provenance.records import GIVEN_SHA256
 from gradrank.bench.report.tables.dataset_values import RECALL_LEVELS
 from gradrank.bench.results import SUMMARY
-from gradrank.measures.conventions import in_expectation
+from gradrank.measures.conventions import DEFAULT, in_expectation
 from gradrank.training.registry import models
 
 if TYPE_CHECKING:

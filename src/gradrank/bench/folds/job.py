@@ -26,8 +26,9 @@ from gradrank.data.collection import Collection
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.stored import StoredCollection
 from gradrank.training.best_of import History
-from gradrank.training.fit import check_missing_values, degenerate_model_note, fit, job_seed, resolve
+from gradrank.training.fit import check_missing_values, degenerate_model_note, fit, job_seed, resolve, taken_as_is
 from gradrank.training.fold_folder import MEMBERS, SPEC, FoldFolder, partial_folder, publish
+from gradrank.training.label_gains import Gain, with_gains
 from gradrank.training.model import Model, ModelParams
 from gradrank.training.registry import models, training_modules
 from gradrank.training.score_checks import check_scores
@@ -124,6 +125,7 @@ def train(
     code: str = "",
     convention: Convention = LETOR4,
     without: Container[int] = (),
+    gain: Gain | None = None,
 ) -> None:
     """Train `model` on one fold of the stored collection `data` and write the folder `out`.
 
@@ -131,7 +133,8 @@ def train(
     seed: seed of the study. pairs: folder of the stored pairs. members: the folder results/<dataset> with the trained
     members, for a model that combines the scores of other models. code: digest of the training code, which is stored in
     spec.json. convention: primary convention of the data set, under which the model is selected. without: the columns,
-    from 0, of the features that are left out.
+    from 0, of the features that are left out. gain: gain of each grade in training and selection; None for 2^grade - 1
+    in training and the gain of the convention in the selection.
 
     The job writes model/, scores.parquet (splits train, vali and test), history.parquet, timing.json and, last,
     spec.json. Raises GradrankError if the fold does not exist, a parameter is invalid, the model cannot be trained on
@@ -144,6 +147,8 @@ def train(
     for warning in stored.description.get("warnings", []):
         print(f"{data}: WARNING: {warning}", file=sys.stderr, flush=True)
     spec = _specification(model, stored.description, fold, resolved, seed) | {"convention": convention.name}
+    if gain is not None:
+        spec["gain"], convention = gain, replace(convention, gain=gain)
     stored_pairs = stored.pairs(pairs) if pairs is not None and cls.needs_pairs else None
     if stored_pairs is not None:
         spec |= stored_pairs.specification
@@ -152,13 +157,15 @@ def train(
         check_missing_values(data, stored.description, [model])
     if "weight" in stored.description.get("columns", {}):
         check_weights(cls, stored.description.get("uneven_weights"), where=f"{data}: ")
-    normaliser = None if member_names else stored.normaliser(fold)
-    spec |= {} if normaliser is None else {"normalise": normaliser.entry()}
+    preparation = None if member_names else stored.preparation(fold, taken_as_is(cls))
+    spec |= {} if preparation is None else preparation.entries()
     member_folds = trained_members(member_names, members, spec, data) if member_names else {}
 
     def read(split: str) -> Collection:
-        collection = stored.read(splits[split], stored_pairs if split == "train" else None, normaliser)
-        collection = replace(collection, convention=convention)
+        collection = stored.read(
+            splits[split], stored_pairs if split == "train" else None, preparation, split == "train"
+        )
+        (collection,) = with_gains([replace(collection, convention=convention)], gain)
         if member_folds:
             return with_member_scores(collection, split, member_folds)
         collection.check(f"{data}, fold {fold}, {split} part", missing=cls.takes_missing)
@@ -196,7 +203,8 @@ def _specification(model: str, meta: Mapping[str, Any], fold: int, params: Model
         "job_seed": job_seed(seed, meta["dataset"], model, fold),
         "data_sha256": meta["source_sha256"],
     }
-    return spec | {key: meta[key] for key in ("missing", "names", "columns", "sparse") if key in meta}
+    spec |= {key: meta[key] for key in ("missing", "names", "columns", "sparse", "levels") if key in meta}
+    return spec | ({"missing": "keep"} if "fill" in meta else {})  # the preparation replaces missing values
 
 
 def _fit_and_score(

@@ -15,6 +15,7 @@ from string import Formatter
 from typing import Any
 
 from gradrank.data.sources.catalogue import catalogue
+from gradrank.measures.conventions import DEFAULT
 
 IMPORTED = "imported"  # the model's name in spec.json for imported scores
 ORIGIN = "origin.json"  # file in a fold's model folder: the score files and their SHA-256
@@ -47,7 +48,6 @@ def fault(scores: object) -> str | None:
     return None if is_plain and fields <= set(FIELDS) else valid
 
 
-DEFAULT = "letor4"
 BASELINE = "ranksvm"  # Joachims 2002, the oldest method on pairs of documents with a published value on LETOR's data
 
 

@@ -25,7 +25,8 @@ from gradrank.base.stamps import (
     read_stamp,
     reason_of,
 )
-from gradrank.bench.results import EVALUATION, EXPLANATIONS, JOBS, PAGE, PROVENANCE, RUN, is_job, read_job
+from gradrank.bench.parts import JOBS, KINDS, PACKED, PACKED_FILES, is_job, read_job
+from gradrank.bench.results import EVALUATION, EXPLANATIONS, PAGE, PROVENANCE, RUN
 from gradrank.data.part_files import COLLECTION, PAIRS
 from gradrank.data.sources.catalogue import catalogue
 from gradrank.data.sources.fetch import names_below_root
@@ -36,6 +37,7 @@ FETCHED = "fetched.json"
 RESULT_STAMPS = (SPEC, EVALUATION, PROVENANCE, RUN)
 DATA_STAMPS = (COLLECTION, PAIRS, FETCHED)
 IN_GIT = ("summary.json", "summary.md", "queries.parquet", "numbers.json", "page.md", "choices.json", "metrics.json")
+IN_GIT += PACKED_FILES
 FOREIGN = "not written by gradrank"  # the reason of a mismatch if a file only has the name of a stamp
 _PARTS = re.compile(r"part[0-9]+\.parquet")
 # The paths that each stamp may list; those of fetched.json are `raw_names`. A stamp with another path is not ours, and
@@ -47,7 +49,7 @@ LISTED = {
     EVALUATION: re.compile(r"per_query\.parquet"),
     PROVENANCE: re.compile(
         r"summary\.json|summary\.md|queries\.parquet|numbers\.json|page\.md|choices\.json"
-        r"|tables|tables/[^/]+\.(csv|md|tex)"
+        r"|(trials|values|divisions|jobs)\.parquet|tables|tables/[^/]+\.(csv|md|tex)"
     ),
     RUN: re.compile(r"per_query\.parquet|metrics\.json|methods\.csv"),
 }
@@ -85,7 +87,7 @@ def is_stamp(path: Path) -> bool:
     """Return True if gradrank wrote a file, which may be damaged. A link out of its folder is not a stamp."""
     if _leads_out(path):
         return False
-    return is_job(path) if path.parent.name == JOBS else is_recognised(path)
+    return is_job(path) if path.parent.name == JOBS.name else is_recognised(path)
 
 
 def _is_foreign(path: Path) -> bool:
@@ -96,7 +98,7 @@ def _is_foreign(path: Path) -> bool:
     if _leads_out(path) or not path.is_file():
         return True
     content = _json(path)
-    if content is None or path.parent.name == JOBS:
+    if content is None or path.parent.name == JOBS.name:
         return False
     if isinstance(content, dict) and (CHECKSUM in content or {"schema", "files"} <= content.keys()):
         return False
@@ -132,7 +134,7 @@ def audit(stamp: Path) -> Iterator[Mismatch]:
     try:
         files = _listed(stamp)
     except (GradrankError, OSError) as error:
-        yield Mismatch(stamp, stamp, DAMAGED if stamp.parent.name == JOBS else reason_of(stamp, error))
+        yield Mismatch(stamp, stamp, DAMAGED if stamp.parent.name == JOBS.name else reason_of(stamp, error))
         return
     wrong = [Mismatch(stamp, *entry) for entry in differing(stamp, files)]
     absent = [mismatch for mismatch in wrong if mismatch.reason == MISSING and mismatch.path.name not in IN_GIT]
@@ -162,7 +164,7 @@ def _listed(stamp: Path) -> dict[str, str]:
 
     Raises GradrankError if the stamp is damaged, or lists a path that no stamp of its name lists.
     """
-    if stamp.parent.name == JOBS:
+    if stamp.parent.name == JOBS.name:
         read_job(stamp)
         return {}
     if stamp.name in (PAGE, EXPLANATIONS):
@@ -263,6 +265,8 @@ def _reason_to_keep(mismatch: Mismatch) -> str | None:
     _, path, reason = mismatch
     if reason not in (MISSING, DAMAGED):
         return reason if reason == FOREIGN else f"{reason}. Fix: {advice(mismatch)}"
+    if reason == DAMAGED and path.name in PACKED_FILES:
+        return f"{reason}. Fix: run `git restore {path}`, or delete it to pack the parts again"
     if reason == DAMAGED and path.is_dir() and (foreign := _first_foreign(path, _is_table)):
         return f"contains {foreign.name}, which gradrank did not write. Fix: move it, and run the repair again"
     return None
@@ -294,10 +298,12 @@ def _plan_partial(plan: Plan, path: Path) -> None:
 def _content_of(name: str) -> Callable[[str], bool]:
     """Return a function that returns True for the path of a file that the partial folder of `name` may contain.
 
-    name: the name of the finished folder: a fold, or a data set in data/.
+    name: the name of the finished folder: a fold, the parts of a study, or a data set in data/.
     """
     if _FOLD.fullmatch(name):
         return lambda path: path in FOLD_FILES or path.startswith(f"{MODEL}/")
+    if name in KINDS:
+        return lambda path: path == PACKED or KINDS[name].key(path) is not None
     names = {*raw_names(), FETCHED, COLLECTION, PAIRS}
     return lambda path: path in names or _PART.fullmatch(path) is not None
 

@@ -9,7 +9,8 @@ Its keys:
 - read: for each data set and method whose trainings by the workflow are on the page, a digest of its values per query;
 - jobs: a digest of the results of the study's own jobs;
 - versions, processors: the package versions and the instruction sets of all these results and of the page;
-- files: the SHA-256 of the page, of its numbers, of its tables without times and, for a contest, of choices.json.
+- files: the SHA-256 of the page, of its numbers, of its tables without times, of the packed files with the results of
+  its jobs and, for a contest, of choices.json.
 """
 
 import json
@@ -20,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from gradrank import __version__
-from gradrank.base.files import sha256
 from gradrank.base.processor import form
-from gradrank.base.stamps import checksums, write_stamp
+from gradrank.base.stamps import write_stamp
 from gradrank.bench.config.code_digest import code_digest
 from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.studies import TunedStudySettings, shows_trainings
+from gradrank.bench.parts import Key, study_parts
 from gradrank.bench.provenance.records import (
     job_code,
     method_digests,
@@ -39,7 +40,7 @@ from gradrank.bench.provenance.records import (
 from gradrank.bench.results import MethodFolder, Results, StudyFolder
 from gradrank.bench.tuning.folders import Contest
 
-# The digest if there are no job files. The study has no jobs, or this is a fresh clone: job files are not in git.
+# The digest if there are no results of jobs. The study has no jobs, or this is a fresh clone, and they are not in git.
 NO_JOBS = short_digest({})
 TUNING = ("tune", "refit")  # stages of a contest whose code depends on the method
 RECHECKED = "rechecked"  # key of a record; see `gradrank.bench.provenance.record_checks`
@@ -81,14 +82,15 @@ def write_study_record(
         "jobs": jobs_digest(study),
         **versions_and_processors([{"versions": dict(_versions(has_models)), "processor": form()}, *stamps]),
     }
-    choices = [contest.choices_path] if contest.choices_path.is_file() else []
-    write_stamp(study.provenance_path, values, [study.numbers_path, study.markdown_path, *choices, *tables])
+    in_git = [contest.choices_path, *(parts.packed_path for parts in study_parts(study.folder))]
+    files = [study.numbers_path, study.markdown_path, *filter(Path.is_file, in_git), *tables]
+    write_stamp(study.provenance_path, values, files)
 
 
 def jobs_digest(study: StudyFolder) -> str:
-    """Return a digest of the results of the study's own jobs; NO_JOBS if there are no files of jobs."""
-    files = filter(Path.is_file, study.job_path("*").parent.glob("*.json"))
-    return short_digest(checksums(files, study.folder))
+    """Return a digest of the results of the study's own jobs, or NO_JOBS without results."""
+    parts = study.job_parts
+    return short_digest({parts.name(*key): parts.sha256(*key) for key in parts.existing()})
 
 
 def study_code(settings: RunSettings, name: str) -> dict[str, str]:
@@ -125,41 +127,34 @@ def _tuned(study_settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(product(datasets, study_settings.get("methods", ())))
 
 
-def contest_parts(contest: Contest, tuned: Iterable[tuple[str, str]]) -> dict[Path, dict[str, Any]]:
-    """Return the inputs of each file of trials and of test values of a contest, as the file states them.
+def contest_parts(contest: Contest, tuned: Iterable[tuple[str, str]]) -> dict[tuple[str, Key], dict[str, Any]]:
+    """Return the inputs of each part with trials or test values of a contest, as the part states them.
 
-    tuned: pairs of a data set and a method.
+    The keys are the stage that wrote the part, and the key of the part. tuned: pairs of a data set and a method.
     """
-    paths = [
-        path
+    return {
+        (stage, key): {"gradrank": __version__, "processor": form()} | json.loads(parts.read(*key)["made_with"][0])
         for dataset, method in tuned
-        for path in (*contest.trials_paths(dataset, method), *contest.values_paths(dataset, method))
-    ]
-    return {path: {"gradrank": __version__, "processor": form()} | _made_with(path) for path in paths}
+        for stage, parts in zip(TUNING, (contest.trials, contest.values), strict=True)
+        for key in parts.existing(dataset, method)
+    }
 
 
-def _made_with(path: Path) -> dict[str, Any]:
-    import polars as pl
-
-    return json.loads(pl.scan_parquet(path).select("made_with").head(1).collect().item())
-
-
-def recorded_code(parts: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
+def recorded_code(parts: Mapping[tuple[str, Key], Mapping[str, Any]]) -> dict[str, str]:
     """Return the code digests of the stages `tune` and `refit` per method, as the parts of a contest state them.
 
     Several digests are joined by a plus sign, if a contest was computed in parts with different code.
     """
     digests: dict[str, set[str]] = {}
-    for path, inputs in parts.items():
-        stage = "tune" if path.parts[-4] == "trials" else "refit"
-        digests.setdefault(f"{stage} {path.parent.name}", set()).add(inputs["code"].partition(" ")[0])
+    for (stage, (_, method, _)), inputs in parts.items():
+        digests.setdefault(f"{stage} {method}", set()).add(inputs["code"].partition(" ")[0])
     return {key: "+".join(sorted(found)) for key, found in digests.items()}
 
 
 def contest_digest(contest: Contest, dataset: str, method: str) -> str:
-    """Return the digest of the files with a method's test values, or an empty string if there is no file."""
-    paths = contest.values_paths(dataset, method)
-    return short_digest([sha256(path) for path in paths]) if paths else ""
+    """Return the digest of the parts with a method's test values, or an empty string without such parts."""
+    digests = [contest.values.sha256(*key) for key in contest.values.existing(dataset, method)]
+    return short_digest(digests) if digests else ""
 
 
 def _versions(has_models: bool) -> Iterator[tuple[str, str]]:

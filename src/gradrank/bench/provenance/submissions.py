@@ -67,7 +67,7 @@ def import_method(method: MethodFolder, scores: str, data: Path) -> None:
 
     scores: the pattern of the score files (`gradrank.bench.folds.settings`). data: the stored collection.
     """
-    conventions = _conventions(method.folder.parent / QUERIES)
+    conventions = _conventions(method.dataset_folder.queries_path)
     stored = StoredCollection.open(data)
     for number in range(1, len(stored.folds) + 1):
         import_scores(scores, data, number, SEED, method.fold(number).folder, code_digest("import_scores"))
@@ -95,7 +95,7 @@ def submit(method: MethodFolder, data: Path, out: Path, about: Mapping[str, Any]
     for fold in folds:
         fold.check(fold.scores_path)
     specs = [fold.spec() for fold in folds]
-    committed = method.folder.parent / QUERIES
+    committed = method.dataset_folder.queries_path
     convention = _conventions(committed)[0]
     check_folder_output(out, filter(None, (method.folder, data, publication)))
     with temporary_folder(out) as partial:

@@ -260,12 +260,13 @@ def read_contents(
     params: Path,
     data: Path,
     only: tuple[Collection[str], Collection[str]] | None = None,
+    missing: Mapping[str, Sequence[str]] | None = None,
 ) -> Contents:
     """Read every data set with a summary and every finished study.
 
     convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
-    params.yaml. data: folder of the Parquet collections. only: (names of data sets, names of studies) to read; by
-    default all.
+    params.yaml. data: folder of the Parquet collections. only: (names of data sets, names of studies) to read; None for
+    all. missing: methods per data set that are not finished.
     Raises GradrankError if there is neither a data set with a summary nor a finished study to read.
     """
     datasets, pages = root.datasets(), study_pages(root)
@@ -278,24 +279,26 @@ def read_contents(
     values = read(params) if params.is_file() and params.stat().st_size else {}
     titles = _titles(values)
     on_pages = {model for page in pages for model in page.get("models", ())}
-    reported = [
-        replace(
-            read_dataset(
-                dataset,
-                titles.get(dataset.name, dataset.name),
-                primary_convention(values, dataset.name, convention),
-                data,
-                on_pages,
-                baseline_of(values),
-            ),
-            explanations=_read_explanations(dataset),
+    reported = []
+    for dataset in finished:
+        read_one = read_dataset(
+            dataset,
+            titles.get(dataset.name, dataset.name),
+            primary_convention(values, dataset.name, convention),
+            data,
+            on_pages,
+            baseline_of(values),
         )
-        for dataset in finished
-    ]
+        notices = [*_unfinished_methods((missing or {}).get(dataset.name, ())), *read_one.notices]
+        reported.append(replace(read_one, notices=notices, explanations=_read_explanations(dataset)))
+    known = {dataset.name for dataset in datasets}
     return Contents(
-        datasets=sorted(reported, key=lambda dataset: (dataset.is_artificial, not dataset.was_run_here)),
+        datasets=sorted(reported, key=lambda dataset: (not dataset.was_run_here, dataset.is_artificial)),
         studies=pages,
-        unfinished=[dataset.name for dataset in datasets if not dataset.summarised],
+        unfinished=[
+            *(dataset.name for dataset in datasets if not dataset.summarised),
+            *(name for name in missing or () if name not in known),
+        ],
         settings=_settings(params, pages),
         revision=revision(root.project),
     )
@@ -383,6 +386,16 @@ def read_dataset(
         comparisons=comparisons,
         was_run_here=was_run_here,
     )
+
+
+def _unfinished_methods(missing: Sequence[str]) -> list[str]:
+    """Return a remark on the methods that the tables lack because they are not finished; empty if `missing` is."""
+    if not missing:
+        return []
+    return [
+        f"Not finished, and therefore not compared: {', '.join(missing)}. The tests and the choice of the best method "
+        "change when these methods are finished."
+    ]
 
 
 def _models_outside(dataset: results.DatasetFolder, shown: Collection[str]) -> Iterator[str]:

@@ -35,6 +35,7 @@ from gradrank.bench.report.pages.general import (
 )
 from gradrank.bench.report.pages.page import render_page
 from gradrank.bench.report.plots.svg import write_figures
+from gradrank.bench.report.refit_command import best_refittable, refit_arguments
 from gradrank.bench.report.tables.method_table import Block, MethodTable
 from gradrank.bench.report.tables.summary_tables import Caution, cautions, feature_cautions, read_tables
 from gradrank.bench.report.tables.table import (
@@ -50,6 +51,7 @@ from gradrank.bench.report.tables.table import (
 from gradrank.bench.results import DatasetFolder, Results
 from gradrank.comparison.statistics import LEVEL
 from gradrank.data.fold_parts import held_out_sentence
+from gradrank.measures.conventions import DEFAULT
 from gradrank.measures.metrics import metric_label
 
 DATASET = Column("dataset")
@@ -262,6 +264,12 @@ def _next(results: Results, datasets: Iterable[str]) -> Iterator[str]:
     yield f"Next: {copied}change a value in params.yaml and run the same command: only dependent jobs rerun."
     yield f"      `{command} diff {before} {after}` lists what changed, with tests of significance."
     yield f"      `{command} cite` prints BibTeX."
+    for dataset in map(results.dataset, datasets):
+        summary = dataset.summary()
+        metric = headline(summary)
+        means = {model: mean for model, values in summary.items() if (mean := values.get(metric)) is not None}
+        if best := best_refittable(sorted(means, key=lambda model: -means[model])):
+            yield f"      `{command} {refit_arguments(dataset, best)}` trains {best} on all queries, for new data."
 
 
 def _best(dataset: DatasetFolder, convention: str) -> Iterator[str]:
@@ -324,10 +332,11 @@ PAGES = (
 def report(
     results: Path,
     out: Path,
-    convention: str = "letor4",
+    convention: str = DEFAULT,
     params: Path = Path("params.yaml"),
     data: Path = Path("data/parquet"),
     only: tuple[Collection[str], Collection[str]] | None = None,
+    missing: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """Write the report of a results folder, and return the text that a run prints last.
 
@@ -338,14 +347,14 @@ def report(
     convention: the primary convention of data sets for which params.yaml does not specify one. params: path of
     params.yaml. The report shows this file and the settings of its studies in full. data: folder of the Parquet
     collections. only: (names of data sets, names of studies) to show; by default every data set with a summary.json and
-    every finished study.
+    every finished study. missing: methods per data set that are not finished, which the pages name.
     Raises GradrankError if there is nothing to report, a file cannot be read, or the folder contains other files.
     """
     root, folder = Results(Path(results)), Path(out).with_suffix("")
     if folder == Path(out):
         raise GradrankError(f"{out}: the report needs a suffix, because its figures are in {out}/. Fix: add .html")
     check_own_folder(folder / CONTENTS, [params, data])
-    contents = read_contents(root, convention, Path(params), Path(data), only)
+    contents = read_contents(root, convention, Path(params), Path(data), only, missing)
     pages = [page for pages_of in PAGES for page in pages_of(contents)]
     with atomic(Path(out)) as partial:
         partial.write_text(render_page("layout.html", pages=pages), encoding="utf-8")

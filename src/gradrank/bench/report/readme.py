@@ -1,8 +1,8 @@
-"""Write the README's results: `make readme`, or `python -m gradrank.bench.report.readme`.
+"""Write the results in README.md and docs/results.md: `make readme`, or `python -m gradrank.bench.report.readme`.
 
-A sentence, a table and the picture docs/contest.svg are built from results/studies/contest/numbers.json. A table of
-published numbers is built from results/mq2007/queries.parquet. They replace the text between two markers in README.md.
-A test fails if README.md or the picture does not match the results.
+A sentence, tables and the picture docs/contest.svg are built from results/studies/contest/numbers.json. A table of
+published numbers is built from results/mq2007/queries.parquet. They replace the text between two markers of each page.
+README.md has five rows, docs/results.md all. A test fails if a page or the picture does not match the results.
 """
 
 import math
@@ -36,7 +36,9 @@ from gradrank.measures.metrics import metric_label
 
 BEGIN, END = "<!-- results: made by `make readme` -->", "<!-- /results -->"
 DATASET = "mq2007"
+README, PAGE = "README.md", "docs/results.md"
 PICTURE = "docs/contest.svg"
+SHOWN = ("fusion", "xendcg", "ranknet_kernel", "lambdamart", BASELINE)  # in README.md
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
 CONTEST = (
@@ -47,33 +49,41 @@ CONTEST = (
 )
 PUBLISHED = (
     "**Published numbers.** Ours are those of the run with one setting for all folds "
-    "([results/mq2007/summary.md](results/mq2007/summary.md)), under the convention of the published ones. Some of its "
-    "settings were chosen on the validation parts of all folds, which together have the queries of the test parts, so "
-    "these values can be too high. The linked page has all published numbers, also of other metrics, and counts the "
+    "([results/mq2007/summary.md](../results/mq2007/summary.md)), under the convention of the published ones. Some of "
+    "its settings were chosen on the validation parts of all folds, which together have the queries of the test parts, "
+    "so these values can be too high. The linked page has all published numbers, also of other metrics, and counts the "
     f"verdicts. {explain_marks()} The last column counts our other methods that would be reproduced or consistent, "
     "each by its own interval. The fewer they are, the more a verdict says."
 )
 
 
-def result_table(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+def result_table(
+    numbers: Mapping[str, Sequence[Mapping[str, Any]]],
+    dataset: str,
+    metrics: Sequence[str] = METRICS,
+    methods: Sequence[str] | None = None,
+) -> str:
     """Return a Markdown table of the contest's methods on a data set, sorted by NDCG@10.
 
     NDCG@10 is in bold by the rule of `gradrank.bench.report.tables.table`. numbers: content of the contest's
-    numbers.json.
+    numbers.json. metrics: the metrics of the columns, NDCG@10 first. methods: the methods of the rows; None for all.
+    Differences and bold do not depend on which methods have a row.
     """
     best = contest_best(numbers, dataset)
     bold = in_bold({method: {"p_best": own.p} for method, own in best.items()})
     differences = {row["model"]: difference_text(row) for row in contest_differences(numbers, dataset)}
     rows = []
     for row in numbers[f"results_{dataset}"]:
+        if methods is not None and row["method"] not in methods:
+            continue
         is_method = row["method"] in best  # the other rows are reference rankings, such as a constant score
-        cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in METRICS]
+        cells = [f"{row[metric]:.4f} ± {row[f'{metric} half']:.4f}" for metric in metrics]
         if row["method"] in bold:
             cells[0] = f"**{row[JUDGED]:.4f}** ± {row[f'{JUDGED} half']:.4f}"
         name = f"`{row['method']}`" if is_method else f"*{row['method']}*"
         rows.append([name, cells[0], differences.get(row["method"], ""), *cells[1:]])
     difference = f"{metric_label(JUDGED)} − `{BASELINE}`"
-    return pipe_table(["method", metric_label(JUDGED), difference, *map(metric_label, METRICS[1:])], rows)
+    return pipe_table(["method", metric_label(JUDGED), difference, *map(metric_label, metrics[1:])], rows)
 
 
 def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
@@ -176,35 +186,60 @@ def contest_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
     return " ".join([CONTEST, *detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])])
 
 
-def with_results(text: str, ranked: Standings, table: str, note: str, published: str) -> str:
-    """Return the README text with the sentence and the two tables between the two markers. note: follows `table`.
+def short_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Return the sentences below the table of README.md."""
+    undecided = [row["detectable"] for row in contest_differences(numbers, dataset) if row["decision"] == "no evidence"]
+    return (
+        f"These are {len(SHOWN)} of {len(contest_best(numbers, dataset))} methods. Brackets are 95% intervals. ▲ marks "
+        f"a significant difference from `{BASELINE}` (p < {LEVEL:g} with Holm's correction for all methods). For "
+        f"{len(undecided)} methods, no difference from `{BASELINE}` is shown, which does not mean equal: only true "
+        f"differences above {max(undecided):.4f} would have been found with a probability of 80% for each of them. "
+        "`fusion` combines the scores of the other methods and learns its weights from validation queries."
+    )
+
+
+def with_results(text: str, parts: Sequence[str], page: str) -> str:
+    """Return the text of a page with the parts, separated by empty lines, between the two markers.
 
     Raises GradrankError if a marker is missing.
     """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise GradrankError(f"README.md: no {BEGIN if not begin else END!r}. Fix: put the two markers around the table")
-    results = "\n\n".join([f"**{ranked.answer()}**", table, note, PUBLISHED, published])
+        raise GradrankError(f"{page}: no {BEGIN if not begin else END!r}. Fix: put the two markers around the results")
+    results = "\n\n".join(parts)
     return f"{before}{BEGIN}\n{results}\n{END}{after}"
 
 
-def results_of(results: Results) -> tuple[Standings, str, str, str]:
-    """Return the methods of the contest, its table, the note on this table, and the table of published numbers."""
+def results_of(results: Results) -> tuple[Standings, dict[str, list[str]]]:
+    """Return the methods of the contest, and by page the parts that stand between its two markers."""
     numbers = read_json(results.study("contest").numbers_path)
     ranked = contest_standings(numbers, DATASET)
     convention, measured = read_compact(results.dataset(DATASET).queries_path)
     values = DatasetValues(DATASET, convention, {model: {convention: of} for model, of in measured.items()})
     published = published_table(values, [row.model for row in ranked.rows])
-    return ranked, result_table(numbers, DATASET), contest_note(numbers, DATASET), published
+    return ranked, parts_of_pages(numbers, ranked, published)
 
 
-def main(readme: Path = Path("README.md"), results: Path = Path("results")) -> None:
-    """Replace the results in README.md, and write docs/contest.svg next to it."""
-    ranked, *tables = results_of(Results(results))
-    text = with_results(readme.read_text(encoding="utf-8"), ranked, *tables)
-    for path, content in ((readme, text), (readme.parent / PICTURE, picture(ranked))):
-        with atomic(path) as partial:
+def parts_of_pages(
+    numbers: Mapping[str, Sequence[Mapping[str, Any]]], ranked: Standings, published: str
+) -> dict[str, list[str]]:
+    """Return by page the parts that stand between its two markers. published: the table of published numbers."""
+    answer = f"**{ranked.answer()}**"
+    short = result_table(numbers, DATASET, [JUDGED], SHOWN)
+    full = result_table(numbers, DATASET)
+    return {
+        README: [answer, short, short_note(numbers, DATASET)],
+        PAGE: [answer, full, contest_note(numbers, DATASET), PUBLISHED, published],
+    }
+
+
+def main(folder: Path = Path(), results: Path = Path("results")) -> None:
+    """Replace the results in README.md and docs/results.md of a folder, and write docs/contest.svg."""
+    ranked, parts = results_of(Results(results))
+    texts = {page: with_results((folder / page).read_text(encoding="utf-8"), parts[page], page) for page in parts}
+    for page, content in (texts | {PICTURE: picture(ranked)}).items():
+        with atomic(folder / page) as partial:
             partial.write_text(content, encoding="utf-8")
 
 

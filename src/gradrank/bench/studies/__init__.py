@@ -1,1 +1,1 @@
-"""Helpers shared by the studies: inputs, page sections, tables of comparisons and tests, and written files."""
+"""Helpers shared by the studies: inputs, templates of pages, claims, tables of comparisons and tests, written files."""

@@ -48,8 +48,8 @@ class Inputs:
     """The inputs of a study: finished results of the workflow, and the settings of the study.
 
     results: folder of the results. data: folder of the stored collections (data/parquet). folder: folder of the study
-    (results/studies/<name>); its subfolder `jobs/` contains the results of the study's own jobs. settings: the resolved
-    settings. Their keys are `datasets`, `models`, and the keys that the study defines.
+    (results/studies/<name>); it contains the results of the study's own jobs (gradrank.bench.parts). settings: the
+    resolved settings. Their keys are `datasets`, `models`, and the keys that the study defines.
     """
 
     results: Path

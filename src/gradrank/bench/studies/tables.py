@@ -199,7 +199,7 @@ class Ablation:
     parameter: str
     title: str
     metrics: Sequence[str]
-    convention: str | Convention = "letor4"
+    convention: str | Convention
     only: Sequence[Any] | None = None
 
     @cached_property

@@ -10,8 +10,9 @@ The run of a method contains:
 
 The tag `key` of a run is a digest of its content. The tag `current` is "true" for the run with the results of the last
 import of a method. If an import is killed, the status of its run is not FINISHED. The next import deletes such a run
-and writes it again. The tag `selection` names the convention of the training curves, such as `letor4, ties in
-expectation`; the means follow the convention in the tag `convention`.
+and writes it again. On a server, it does so after an hour, because the run of another import also has this status. The
+tag `selection` names the convention of the training curves, such as `letor4, ties in expectation`; the means follow the
+convention in the tag `convention`.
 
 `mlflow.pyfunc.load_model("models:/<id>")` loads the logged model of a fold.
 """
@@ -20,6 +21,7 @@ import hashlib
 import json
 import re
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -243,9 +245,12 @@ class ModelLog:
 
 
 def _copy(fold: NumberedFold, folder: Path) -> None:
-    """Replace a folder by the trained model and the specification of a fold."""
+    """Replace a folder by the trained model and the specification of a fold.
+
+    Hidden files are left out: Snakemake writes .snakemake_timestamp into each folder that is an output.
+    """
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(fold.model_path, folder / fold.model_path.name)
+    shutil.copytree(fold.model_path, folder / fold.model_path.name, ignore=shutil.ignore_patterns(".*"))
     shutil.copy(fold.spec_path, folder)
 
 
@@ -284,6 +289,7 @@ def _save(folder: Path, data: Path, model: "Model", query: str, names: list[str]
 
 FINISHED, PARENT = "FINISHED", "mlflow.parentRunId"
 METRICS_PER_CALL = 1000  # MLflow's limit
+ABANDONED_AFTER = 3_600_000  # milliseconds; the import of one method takes seconds
 
 
 class Tracked(NamedTuple):
@@ -374,7 +380,8 @@ class _Import:
         query = f"tags.kind = 'method' AND tags.dataset = '{data}' AND tags.model = '{name}'"
         for run in self.client.search_runs([self.experiment], query):
             if run.info.status != FINISHED:
-                self._delete(run)
+                if self._is_abandoned(run):
+                    self._delete(run)
             elif run.data.tags["key"] == result.key:
                 same = run
             elif run.data.tags.get("current") == "true":
@@ -383,6 +390,11 @@ class _Import:
         for tag, value in {"current": "true", PARENT: parent.info.run_id}.items():
             self.client.set_tag(run_id, tag, value)
         return Tracked(data, name, run_id, same is None)
+
+    def _is_abandoned(self, run: "Run") -> bool:
+        """Return whether no import still writes an unfinished run. A SQLite store is used by one import at a time."""
+        age = 1000 * time.time() - run.info.start_time
+        return self.client.tracking_uri.startswith("sqlite") or age > ABANDONED_AFTER
 
     def _write(self, result: Result) -> "Run":
         """Write the run of a method and return it."""
@@ -434,7 +446,9 @@ class _Import:
         figures = self.report.with_suffix("") / page
         for path, name in (*((path, path.name) for path in paths), (figures, "figures")):
             if path.is_dir():
-                self.client.log_artifacts(run.info.run_id, str(path), name)
+                for file in sorted(file for file in path.rglob("[!.]*") if file.is_file()):
+                    folder = (Path(name) / file.relative_to(path)).parent.as_posix()
+                    self.client.log_artifact(run.info.run_id, str(file), folder)
             elif path.is_file():
                 self.client.log_artifact(run.info.run_id, str(path))
         self.client.set_terminated(run.info.run_id)

@@ -88,9 +88,23 @@ def create_tables(database: Path) -> None:
 def _experiment(client: "MlflowClient", database: Path | None) -> str:
     """Return the id of the experiment, which is created if it is missing.
 
+    MLflow stores the absolute location of the artifacts, and logged models do not load after the folder was moved. If a
+    SQLite store was moved or copied, its experiment gets another name, and a new one is created with the present
+    location.
+
     database: path of a SQLite store. If None, the server chooses the location of the artifacts.
     """
-    if experiment := client.get_experiment_by_name(EXPERIMENT):
-        return experiment.experiment_id
+    from mlflow.exceptions import MlflowException
+
     location = "file://" + quote(str(database.parent / "mlartifacts")) if database else None
-    return client.create_experiment(EXPERIMENT, artifact_location=location)
+    if experiment := client.get_experiment_by_name(EXPERIMENT):
+        found = experiment.artifact_location
+        if location is None or found == location:
+            return experiment.experiment_id
+        client.rename_experiment(experiment.experiment_id, f"{EXPERIMENT} {experiment.experiment_id}, files in {found}")
+    try:
+        return client.create_experiment(EXPERIMENT, artifact_location=location)
+    except MlflowException:  # another process has created it in the meantime
+        if experiment := client.get_experiment_by_name(EXPERIMENT):
+            return experiment.experiment_id
+        raise

@@ -60,15 +60,6 @@ class Choice:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def read_trials(path: Path) -> "pl.DataFrame":
-    """Return the table of trials that `gradrank tune` wrote. Raises GradrankError if the file does not exist."""
-    import polars as pl
-
-    if not path.is_file():
-        raise GradrankError(f"{path}: no such file. Fix: run `gradrank tune ... --out {path}`")
-    return pl.read_parquet(path)
-
-
 def choose(trials: "pl.DataFrame", seconds: float) -> list[Choice]:
     """Return the choice of a tuner on each fold.
 
@@ -152,7 +143,7 @@ def write_choices(contest: Contest, parts: Iterable[tuple[str, str, int]], secon
         _read_choices(contest)
     chosen: dict[str, list[Choice]] = {}
     for dataset, method, tuner in parts:
-        for choice in choose(read_trials(contest.trials_path(dataset, method, tuner)), seconds):
+        for choice in choose(contest.trials.read(dataset, method, tuner), seconds):
             chosen.setdefault(f"{dataset}/{method}/fold{choice.fold}", []).append(choice)
     entries = {
         key: {"sha256": digest(choices)} | {f"tuner{choice.tuner}": choice.entry for choice in choices}
@@ -177,7 +168,7 @@ def frozen_choices(contest: Contest, dataset: str, method: str, tuner: int, seco
 
     Raises GradrankError if choices.json does not contain the choices that follow from the trials.
     """
-    choices = choose(read_trials(contest.trials_path(dataset, method, tuner)), seconds)
+    choices = choose(contest.trials.read(dataset, method, tuner), seconds)
     written = _read_choices(contest) if contest.choices_path.is_file() else {}
     for choice in choices:
         key = f"{dataset}/{method}/fold{choice.fold}"
@@ -200,12 +191,12 @@ def by_validation(
     import numpy as np
     from scipy.stats import rankdata
 
-    names, columns = list(methods), []
+    names, columns, numbers = list(methods), [], range(1, tuners + 1)
     for dataset in datasets:
         means = []
         for method in names:
-            paths = [contest.trials_path(dataset, method, tuner) for tuner in range(1, tuners + 1)]
-            found = [read_trials(path) for path in paths if path.is_file()]
+            keys = contest.trials.existing(dataset, method)
+            found = [contest.trials.read(*key) for key in keys if key[-1] in numbers]
             best = [rows[JUDGED].max() for trials in found for rows in trials.partition_by("fold")]
             means.append(np.nan if None in best or not best else float(np.mean(np.array(best, dtype=np.float64))))
         columns.append(rankdata(-np.array(means), nan_policy="omit"))
@@ -225,7 +216,7 @@ def tuner_choices(
     chosen = frozen_choices(contest, adopted or stored.name, method, tuner, seconds)
     if not adopted:
         return chosen
-    return adopt(read_trials(contest.trials_path(adopted, method, tuner)), len(stored.folds))
+    return adopt(contest.trials.read(adopted, method, tuner), len(stored.folds))
 
 
 def member_choices(
@@ -240,7 +231,7 @@ def member_choices(
     cls = get_model(first.model)
     choices = {}
     for member in cls.members(cls.Params(**first.params[first.trial])):
-        count = len(contest.trials_paths(adopted or name, member))
+        count = len(contest.trials.existing(adopted or name, member))
         own = tuner_choices(contest, data, member, min(first.tuner, count), seconds, adopted)
         choices[member] = [replace(choice, tuner=first.tuner) for choice in own]
     return choices

@@ -19,7 +19,7 @@ from gradrank.bench.tuning.trials import silent
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.metrics import compute
-from gradrank.training.fit import fit, job_seed
+from gradrank.training.fit import fit, job_seed, taken_as_is
 from gradrank.training.registry import get_model
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def evaluate_divisions(
     cls, stored = get_model(method), StoredCollection.open(data)
     resolved = cls.Params(**params)
     pair_source = stored.pairs(pairs) if pairs and cls.needs_pairs else None
-    whole = replace(stored.read(stored.parts, pair_source, stored.normaliser(1)), convention=convention)
+    preparation = stored.preparation(1, taken_as_is(cls))
+    whole = replace(stored.read(stored.parts, pair_source, preparation, True), convention=convention)
     docids = read_judgements(stored).docids
     made_with = {"params": dict(params), "source": stored.source_sha256, "seed": seed, "code": code}
 

@@ -13,7 +13,7 @@ from gradrank.bench.tuning.trials import silent
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
 from gradrank.training.best_of import FrozenStep, History
-from gradrank.training.fit import fit
+from gradrank.training.fit import fit, taken_as_is
 from gradrank.training.model import Callback, Model
 from gradrank.training.score_checks import check_scores
 
@@ -48,7 +48,7 @@ class FoldTraining:
     ) -> None:
         self.cls, self.stored, self.splits = cls, stored, stored.fold(fold)
         self.pairs = stored.pairs(pairs) if pairs and cls.needs_pairs else None
-        self.normaliser, self.convention = stored.normaliser(fold), convention
+        self.preparation, self.convention = stored.preparation(fold, taken_as_is(cls)), convention
         self.test_files = [stored.part_file(part) for part in self.splits["test"]]
         self.vali, self.test = self._read("vali"), self._read("test")
 
@@ -100,7 +100,8 @@ class FoldTraining:
     def _read(self, *splits: str) -> Collection:
         parts = [part for split in splits for part in self.splits[split]]
         pairs = self.pairs if "train" in splits else None
-        return replace(self.stored.read(parts, pairs, self.normaliser), convention=self.convention)
+        collection = self.stored.read(parts, pairs, self.preparation, "train" in splits)
+        return replace(collection, convention=self.convention)
 
 
 def selected_step(history: "pl.DataFrame", params: Mapping[str, Any]) -> int | None:

@@ -1,21 +1,17 @@
 """The folder of a contest, results/studies/contest/: its files, and its tables with the values of each test query.
 
-The file names are defined only in this module.
-
 choices.json                                      all choices; written before any test part is scored
-trials/<dataset>/<method>/tuner<t>.parquet        the trials of one tuner on every fold
-values/<dataset>/<method>/tuner<t>.parquet        the test values of the choices of one tuner, per query
-divisions/<dataset>/<method>.parquet              the test values of one configuration on other divisions of the queries
+trials/, values/, divisions/                      the parts of the contest, see gradrank.bench.parts
+trials.parquet, values.parquet, divisions.parquet the rows of all parts
 runs/tuner<t>/seed<s>/                            the trained choices; same layout as results/
 
-All files except those in runs/ are in git. They contain the inputs that they were made with, so a contest can be
+choices.json and the packed files are in git. They contain the inputs that they were made with, so a contest can be
 computed in parts, on several machines.
 
 A tuner is one of several independent random searches of a method's parameters. Its choice is the selected trial.
 """
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import atomic
+from gradrank.bench.parts import DIVISIONS, TRIALS, VALUES, Parts, write_part
 from gradrank.bench.results import Results
 from gradrank.measures.judgements import Judgements
 from gradrank.measures.metrics import compute
@@ -42,35 +38,36 @@ class Contest(Folder):
 
     choices_path = Below("choices.json")
 
+    @property
+    def trials(self) -> Parts:
+        """The trials of each tuner. The key of a part is the data set, the method and the number of the tuner."""
+        return Parts(self.folder, TRIALS)
+
+    @property
+    def values(self) -> Parts:
+        """The test values of the choices of each tuner. The key of a part is the same as that of trials."""
+        return Parts(self.folder, VALUES)
+
+    @property
+    def divisions(self) -> Parts:
+        """The test values on other divisions of the queries. The key of a part is the data set and the method."""
+        return Parts(self.folder, DIVISIONS)
+
     def trials_path(self, dataset: str, method: str, tuner: int) -> Path:
         """Return the file of the trials of one tuner of a method on one data set."""
-        return self.folder / "trials" / dataset / method / f"tuner{tuner}.parquet"
+        return self.trials.path(dataset, method, tuner)
 
     def values_path(self, dataset: str, method: str, tuner: int) -> Path:
         """Return the file of the test values of the choices of one tuner."""
-        return self.folder / "values" / dataset / method / f"tuner{tuner}.parquet"
-
-    def trials_paths(self, dataset: str, method: str) -> list[Path]:
-        """Return the existing files of the trials of a method on one data set, in the order of the tuners."""
-        return _of_tuners(self.trials_path(dataset, method, 1).parent)
-
-    def values_paths(self, dataset: str, method: str) -> list[Path]:
-        """Return the existing files of the test values of a method on one data set, in the order of the tuners."""
-        return _of_tuners(self.values_path(dataset, method, 1).parent)
+        return self.values.path(dataset, method, tuner)
 
     def divisions_path(self, dataset: str, method: str) -> Path:
         """Return the file of the test values of one method on other divisions of the queries."""
-        return self.folder / "divisions" / dataset / f"{method}.parquet"
+        return self.divisions.path(dataset, method)
 
     def run(self, tuner: int, seed: int) -> Results:
         """Return the folder of one run: the choices of one tuner, trained with one seed."""
         return Results(self.folder / "runs" / f"tuner{tuner}" / f"seed{seed}")
-
-
-def _of_tuners(folder: Path) -> list[Path]:
-    files = (path.name for path in folder.glob("*") if path.is_file())
-    numbers = [int(match[1]) for name in files if (match := re.fullmatch(r"tuner(\d+)\.parquet", name))]
-    return [folder / f"tuner{number}.parquet" for number in sorted(numbers)]
 
 
 METRICS = ("ndcg@10", "map", "mean_ndcg", "p@10")  # metrics of the trained choices
@@ -118,7 +115,4 @@ def write_tables(tables: Iterator["pl.DataFrame"], path: Path, made_with: str) -
     """Write the concatenated tables to one Parquet file. made_with: content of the constant column of this name."""
     import polars as pl
 
-    joined = pl.concat(tables).with_columns(pl.lit(made_with).alias("made_with"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as partial:
-        joined.write_parquet(partial, compression="zstd", compression_level=19)
+    write_part(pl.concat(tables).with_columns(pl.lit(made_with).alias("made_with")), path)

@@ -16,14 +16,14 @@ import numpy as np
 
 from gradrank.base.conventions import LETOR4, Convention
 from gradrank.base.errors import GradrankError, require
-from gradrank.base.files import atomic
 from gradrank.base.validation import validate
 from gradrank.bench.folds.test_part_guard import guard_test_part
+from gradrank.bench.parts import write_part
 from gradrank.bench.tuning.choices import JUDGED
 from gradrank.bench.tuning.folders import check_made_with
 from gradrank.data.collection import Collection
 from gradrank.data.stored import StoredCollection
-from gradrank.training.fit import fit, job_seed
+from gradrank.training.fit import fit, job_seed, taken_as_is
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model
 from gradrank.training.score_checks import check_scores
@@ -33,8 +33,8 @@ from gradrank.training.spaces import configuration, count_configurations, member
 if TYPE_CHECKING:
     import polars as pl
 
-    from gradrank.data.normalisation import Normaliser
     from gradrank.data.pairs import StoredPairs
+    from gradrank.data.preparation import Preparation
 
 VALIDATION = {"ndcg@10": JUDGED, "map": "vali_map"}  # key: measure; value: column with its validation value
 KEYS = ("fold", "trial")
@@ -141,9 +141,9 @@ def _job(
     convention: Convention,
 ) -> TrialJob:
     """Read the training and validation parts of a fold, and return the job of its trials."""
-    splits, normaliser = stored.fold(fold), stored.normaliser(fold)
+    splits, preparation = stored.fold(fold), stored.preparation(fold, taken_as_is(cls))
     parts = {
-        split: replace(_read(stored, splits[split], split, cls, pairs, normaliser), convention=convention)
+        split: replace(_read(stored, splits[split], split, cls, pairs, preparation), convention=convention)
         for split in ("train", "vali")
     }
     folders = [stored.path, *([pairs.path] if pairs else [])]
@@ -157,9 +157,10 @@ def _read(
     split: str,
     cls: type[Model],
     pairs: "StoredPairs | None",
-    normaliser: "Normaliser | None",
+    preparation: "Preparation",
 ) -> Collection:
-    collection = stored.read(parts, pairs if split == "train" and cls.needs_pairs else None, normaliser)
+    own_pairs = pairs if split == "train" and cls.needs_pairs else None
+    collection = stored.read(parts, own_pairs, preparation, split == "train")
     collection.check(f"{stored.path}, {split} part", missing=cls.takes_missing)
     return collection
 
@@ -241,7 +242,7 @@ class TrialStore:
     def add(self, row: dict[str, Any]) -> dict[str, Any]:
         """Store a row and return it."""
         self.rows.append(row | {"made_with": self.made_with})
-        self._write(self.frame(), self.path)
+        write_part(self.frame(), self.path)
         return row
 
     def frame(self) -> "pl.DataFrame":
@@ -258,15 +259,9 @@ class TrialStore:
         import polars as pl
 
         table = self.frame().filter(pl.col("fold").is_in(list(folds)), pl.col("trial") < count)
-        self._write(table, self.out)
+        write_part(table, self.out)
         self.path.unlink(missing_ok=True)
         return table
-
-    @staticmethod
-    def _write(table: "pl.DataFrame", path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(path) as partial:
-            table.write_parquet(partial, compression_level=19)
 
 
 class Progress:

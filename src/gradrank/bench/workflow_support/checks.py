@@ -4,8 +4,8 @@ The methods of a data set must accept its missing values. `gradrank parse` check
 `check_stored_data` checks data sets that are stored when the Snakefile is read, because a method that is added later
 does not store them again.
 
-An unknown target and missing score files are explained by a message that the logger plugin prints in place of
-Snakemake's text.
+The lock of a killed run, an unknown target and missing score files are explained by a message that the logger plugin
+prints in place of Snakemake's text.
 """
 
 import re
@@ -16,6 +16,7 @@ from pathlib import Path
 from gradrank.base.errors import GradrankError, nearest
 from gradrank.bench.config.params import check, with_studies
 from gradrank.bench.config.params_file import read
+from gradrank.bench.config.project_folder import typed
 from gradrank.bench.config.studies import settings_path, study_names
 from gradrank.bench.workflow_support.plan import Plan, with_frozen_datasets
 from gradrank.data.stored import StoredCollection
@@ -93,6 +94,8 @@ def explain(exception: str, text: str) -> str | None:
     this text, whose wording may change between versions of Snakemake. A text with another wording is kept.
     """
     try:
+        if exception == "LockException":
+            return _locked()
         if exception == "MissingRuleException" and (match := re.search(r"No rule to produce (.+?)(?: \(if|$)", text)):
             return _unknown_target(match[1])
         if exception == "MissingInputException" and (match := re.search(r"dataset=(.+), model=(.+), fold=\d", text)):
@@ -100,6 +103,16 @@ def explain(exception: str, text: str) -> str | None:
     except GradrankError:  # another config file than params.yaml
         pass
     return None
+
+
+def _locked() -> str:
+    """Return the message about the lock of a killed run, or of a run that is not finished."""
+    command = typed("snakemake", Path())
+    return (
+        f"{Path.cwd()}: locked by another run, or by a run that was killed. Fix: wait for the other run. If no "
+        f"other run is active, run `{command} --unlock`, then the same command again. On Slurm, first cancel the jobs "
+        "of the killed run (`squeue --me`, `scancel`)"
+    )
 
 
 def _plan() -> Plan:

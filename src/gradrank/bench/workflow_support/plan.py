@@ -8,16 +8,18 @@ tuned study is a smaller tuned study.
 """
 
 import json
+import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 from gradrank.base.errors import GradrankError, exit_with_message, missing, require
 from gradrank.base.files import sha256
-from gradrank.bench.config.datasets import OwnDataParams, SyntheticParams
+from gradrank.bench.config.datasets import FOLDS_VARIABLE, OwnDataParams, SyntheticParams
 from gradrank.bench.config.params import RunSettings
 from gradrank.bench.config.studies import TunedStudySettings, key_prefix, settings_path
 from gradrank.bench.folds.settings import score_files
@@ -46,6 +48,11 @@ STUDY_FILES = ("page.json", "page.md", "numbers.json", "tables", "provenance.jso
 
 def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
+
+
+def _as_one_name(item: Any) -> Any:
+    """Return an item of a list, with a comma within the name of a column enclosed in quotes."""
+    return '"' + item.replace('"', '""') + '"' if isinstance(item, str) and "," in item else item
 
 
 def _option(name: str, value: Any) -> str:
@@ -79,7 +86,7 @@ class Plan:
         self.layout = cache(self._layout)  # with a column of folds, the layout reads the whole file
         self.folds = cache(self._folds)
         self.training_code = cache(self._training_code)
-        self.training_options = cache(self._training_options)
+        self.convention_definition = cache(self._convention_definition)
 
     # Data sets
 
@@ -89,8 +96,15 @@ class Plan:
 
     @exit_with_message()
     def _folds(self, dataset: str) -> range:
-        """Return the numbers of the folds, from the catalogue or from the layout of a user's own data."""
-        return range(1, 1 + (self.layout(dataset).folds if dataset in self.own_data else catalogue()[dataset].folds))
+        """Return the numbers of the folds, from the catalogue or from the layout of a user's own data.
+
+        FOLDS_VARIABLE has the number of folds of own data that another host reads.
+        """
+        if dataset not in self.own_data:
+            return range(1, 1 + catalogue()[dataset].folds)
+        known = json.loads(os.environ.get(FOLDS_VARIABLE, "{}"))
+        is_elsewhere = dataset in known and not self.own_data[dataset].path.exists()
+        return range(1, 1 + (known[dataset] if is_elsewhere else self.layout(dataset).folds))
 
     def _layout(self, dataset: str) -> Layout:
         """Return the layout of a user's own data set."""
@@ -115,6 +129,10 @@ class Plan:
         """Return the stamps of the stored rows and of the stored pairs of a data set."""
         return [f"data/parquet/{dataset}/collection.json", f"data/pairs/{dataset}/pairs.json"]
 
+    def stored_folders(self, dataset: str) -> list[str]:
+        """Return the folders of the stored rows and of the stored pairs of a data set."""
+        return [f"data/parquet/{dataset}", f"data/pairs/{dataset}"]
+
     def generator_options(self, dataset: str) -> str:
         """Return the generator and the options of `gradrank generate` for an artificial data set."""
         size = self.synthetic[dataset]
@@ -126,7 +144,7 @@ class Plan:
         return " ".join(
             _option(name, item)
             for name, value in options.items()
-            for item in (value if isinstance(value, tuple) else [value])
+            for item in (map(_as_one_name, value) if isinstance(value, tuple) else [value])
             if item is not None
         )
 
@@ -141,7 +159,7 @@ class Plan:
 
     # Training and evaluation
 
-    def convention_definition(self, dataset: str) -> str:
+    def _convention_definition(self, dataset: str) -> str:
         """Return the choices of the primary convention of a data set, as JSON, without its name and description."""
         choices = asdict(CONVENTIONS[self.settings.convention(dataset)])
         return as_json({key: value for key, value in choices.items() if key not in ("name", "summary")})
@@ -158,25 +176,38 @@ class Plan:
         number, _, further = fold.partition("/")
         return int(number), int(further.removeprefix("seed") or self.settings.first_seed)
 
-    def training_inputs(self, dataset: str, model: str, fold: str) -> list[str]:
-        """Return the inputs of training in addition to the rows.
+    def training_pairs(self, dataset: str, model: str) -> list[str]:
+        """Return the stamp of the pairs as a list; empty if the model does not need pairs."""
+        return self.stored_stamps(dataset)[1:] if self._needs_pairs(model) else []
 
-        They are the pairs, and the scores of the members: the methods whose scores the model combines.
-        """
+    def member_scores(self, dataset: str, model: str, fold: str) -> list[str]:
+        """Return the scores of the members: the methods whose scores the model combines."""
+        return [f"{folder}/scores.parquet" for folder in self._member_folders(dataset, model, fold)]
+
+    def training_files(self, dataset: str, model: str, fold: str) -> list[str]:
+        """Return the rows, the pairs and the trained members, which the training reads and compares by their stamps."""
+        folders = self._member_folders(dataset, model, fold)
+        stored = self.stored_folders(dataset)[: 2 if self._needs_pairs(model) else 1]
+        return [*stored, *(f"{folder}/{name}" for folder in folders for name in FOLD_FILES)]
+
+    def _member_folders(self, dataset: str, model: str, fold: str) -> list[str]:
+        """Return the folder of the same fold of each member, and that of the same seed if the member has it."""
         number, seed = self.fold_and_seed(fold)
-        inputs = self.stored_stamps(dataset)[1:] if self._needs_pairs(model) else []
         first = self.settings.first_seed
+        folders = []
         for member in self.members(model):
             # A job of a further seed compares the member's results for that seed with its results for the first seed.
             seeds = [first, seed] if seed != first and seed in self.seeds_of(member, dataset) else [first]
-            folders = [self.fold_folder(number, member_seed) for member_seed in seeds]
-            inputs += (f"results/{dataset}/{member}/{folder}/scores.parquet" for folder in folders)
-        return inputs
+            folders += (f"results/{dataset}/methods/{member}/{self.fold_folder(number, each)}" for each in seeds)
+        return folders
 
-    def _training_options(self, dataset: str, model: str) -> str:
-        pairs = f" --pairs data/pairs/{dataset}" if self._needs_pairs(model) else ""
-        members = f" --members results/{dataset}" if self.members(model) else ""
-        return f"{self.model_options(model)}{pairs}{members}"
+    def gain_option(self, dataset: str) -> str:
+        """Return the option for the gains of a data set, with a leading blank; "" without gains of its own."""
+        found = self.settings.datasets.get(dataset)
+        gain = None if found is None else found.gain
+        if gain is None:
+            return ""
+        return f" --gain {gain if isinstance(gain, str) else ','.join(map(str, gain))}"
 
     def _needs_pairs(self, model: str) -> bool:
         return not self.settings.imported(model) and self.settings.model(model).needs_pairs
@@ -211,7 +242,7 @@ class Plan:
         """Return the files with these names, for every seed and fold of a method."""
         trained = product(self.seeds_of(model, dataset), self.folds(dataset))
         folders = [self.fold_folder(fold, seed) for seed, fold in trained]
-        return [f"results/{dataset}/{model}/{folder}/{name}" for folder in folders for name in names]
+        return [f"results/{dataset}/methods/{model}/{folder}/{name}" for folder in folders for name in names]
 
     def further_seeds_option(self, dataset: str, model: str) -> str:
         further = ",".join(map(str, self.seeds_of(model, dataset)[1:]))
@@ -223,7 +254,7 @@ class Plan:
         models: by default, all methods of the data set and the methods whose scores they combine.
         """
         names = self.with_members(self.models(dataset)) if models is None else models
-        return [f"results/{dataset}/{model}/evaluation.json" for model in names]
+        return [f"results/{dataset}/methods/{model}/evaluation.json" for model in names]
 
     def with_members(self, models: Iterable[str]) -> list[str]:
         """Return the given methods, then the methods that are trained only because these combine their scores."""
@@ -231,10 +262,9 @@ class Plan:
 
     def explained_files(self, dataset: str) -> list[str]:
         """Return the stamp and the model of every fold of the first seed, for the methods of a data set."""
-        folds = [
-            f"results/{dataset}/{model}/fold{fold}" for model in self.models(dataset) for fold in self.folds(dataset)
-        ]
-        return [f"{folder}/{name}" for folder in folds for name in ("spec.json", "model")]
+        folds = product(self.models(dataset), self.folds(dataset))
+        folders = [f"results/{dataset}/methods/{model}/fold{fold}" for model, fold in folds]
+        return [f"{folder}/{name}" for folder in folders for name in ("spec.json", "model")]
 
     def explanations(self, datasets: Iterable[str]) -> list[str]:
         """Return the path of explanations.json for each data set; empty if `run.explanations` is false."""
@@ -249,6 +279,15 @@ class Plan:
             if members
         ]
 
+    def skip_notes(self) -> list[str]:
+        """Return one line per data set of the run with the methods that `skip: true` leaves out."""
+        skipped = {name: self.settings.skipped(name) for name in self.settings.run.datasets}
+        return [
+            f"{dataset}: left out, because they do not accept missing values (`skip: true`): {', '.join(names)}"
+            for dataset, names in skipped.items()
+            if names
+        ]
+
     # Targets. Snakemake does not rebuild a missing input of an existing file, so a target requests all such inputs.
 
     def method_files(self, dataset: str, models: Iterable[str]) -> Iterator[str]:
@@ -258,7 +297,7 @@ class Plan:
         for model in names:
             yield from self.fold_files(dataset, model, FOLD_FILES)
         yield from self.evaluations(dataset, names)
-        yield from (f"results/{dataset}/{model}/per_query.parquet" for model in names)
+        yield from (f"results/{dataset}/methods/{model}/per_query.parquet" for model in names)
 
     def dataset_files(self, dataset: str) -> list[str]:
         """Return every file of a data set, from the stored data to its provenance.json."""
@@ -268,18 +307,32 @@ class Plan:
 
     def study_files(self, study: str) -> list[str]:
         """Return every file of a study, including its provenance.json, and every file of the methods on its page."""
-        own, shown = self.settings.studies[study], self.settings.shown_methods(study)
         files = [f"results/studies/{study}/{name}" for name in STUDY_FILES]
-        files += self.job_files(study)
+        return [*files, *self.job_files(study), *self._shown_files(study)]
+
+    def _shown_files(self, study: str) -> list[str]:
+        """Return every file of the methods that the page of a study shows, or of the data if it shows none."""
+        own, shown = self.settings.studies[study], self.settings.shown_methods(study)
+        files: list[str] = []
         for dataset in own.datasets:
             files += self.method_files(dataset, shown) if own.shows_trainings else self.stored_stamps(dataset)
         return files
+
+    def page_files(self, study: str) -> list[str]:
+        """Return the files that the page of a study reads besides the results of its own jobs."""
+        data = {*self.settings.studies[study].datasets, *self.job_datasets(study)}
+        return [*self._shown_files(study), *(self.stored_folders(dataset)[0] for dataset in sorted(data))]
 
     def job_files(self, study: str, dataset: str | None = None) -> list[str]:
         """Return the result files of the study's own jobs. dataset: the data set of the jobs; by default, all jobs."""
         jobs = self.study_jobs(study).items()
         chosen = [job for job, settings in jobs if dataset in (None, settings.get("dataset"))]
         return [f"results/studies/{study}/jobs/{job}.json" for job in chosen]
+
+    def page_jobs(self, study: str) -> list[str]:
+        """Return the files with the results of jobs that the page reads: one per job, or the packed file."""
+        packs = self.settings.studies[study].packs_jobs
+        return [f"results/studies/{study}/jobs.parquet"] if packs else self.job_files(study)
 
     def job_datasets(self, study: str) -> list[str]:
         """Return the sorted data sets that the study's own jobs read."""
@@ -290,6 +343,10 @@ class Plan:
         settings = self.study_jobs(study)[job]
         stamps = self.stored_stamps(settings["dataset"]) if "dataset" in settings else []
         return stamps if settings.get("pairs") else stamps[:1]
+
+    def job_folders(self, study: str, job: str) -> list[str]:
+        """Return the folders of the collection and of the pairs that a study's job reads; empty if it reads none."""
+        return [str(Path(stamp).parent) for stamp in self.job_inputs(study, job)]
 
     def job_code(self, study: str, job: str) -> str:
         return job_code(study.partition("/")[0], self.study_jobs(study)[job])
@@ -347,6 +404,21 @@ class Plan:
     def tracked_studies(self, studies: Iterable[str]) -> str:
         """Return a JSON object from study to its settings, for `gradrank track`."""
         return as_json({name: self.settings.tracked_settings(name) for name in studies})
+
+
+class DescribedSettings:
+    """The content of params.yaml and of the settings of studies, as the report shows them.
+
+    written: the settings before they are checked, with the studies under the key `studies`.
+    """
+
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        self._studies = written.get("studies") or {}
+        self._params = {key: value for key, value in written.items() if key != "studies"}
+
+    def digest(self, studies: Iterable[str]) -> str:
+        """Return a digest of params.yaml and of the settings of these studies. It ignores comments and formatting."""
+        return short_digest([self._params, {name: self._studies.get(name) for name in studies}])
 
 
 class ContestPlan:
@@ -411,7 +483,7 @@ class ContestPlan:
         return " ".join([*options, *self._variant_option(form, dataset, method)])
 
     def refit_options(self, form: str, dataset: str, method: str) -> str:
-        """Return the options of `gradrank refit` for the variant, and for a data set on which nothing is tuned."""
+        """Return the options of `gradrank refit-choices` for the variant, and for a data set without trials."""
         options = [f"--adopt-from {self.settings[form].datasets[0]}"] if dataset in self.frozen[form] else []
         options += ["--only-choices"] if self.settings[form].refits_only_choices() else []
         return " ".join([*options, *self._variant_option(form, dataset, method)])
@@ -460,10 +532,18 @@ class ContestPlan:
         folder = f"results/studies/{form}/{kind}/{dataset}/{method}"
         return [f"{folder}/tuner{tuner}.parquet" for tuner in range(1, self.settings[form].tuners_of(method) + 1)]
 
+    def parts(self, form: str, kind: str) -> list[str]:
+        """Return the results of all jobs of one kind. kind: `trials`, `values`, `divisions` or `jobs`.
+
+        form: for `jobs`, any study or its reduced form.
+        """
+        files = {"trials": self.all_trials, "values": self.values, "divisions": self.divisions}
+        return (files | {"jobs": self.plan.job_files})[kind](form)
+
     def page_inputs(self, form: str) -> list[str]:
-        """Return the files that the page reads."""
-        choices = f"results/studies/{form}/choices.json"
-        return [choices, *self.all_trials(form), *self.values(form), *self.divisions(form)]
+        """Return the files that the page reads: the choices, and the packed files."""
+        kinds = ["trials", "values", *(["divisions"] if self.divisions(form) else [])]
+        return [f"results/studies/{form}/{name}" for name in ("choices.json", *map("{}.parquet".format, kinds))]
 
     def choice_arguments(self, form: str) -> str:
         """Return the arguments of `gradrank choices`: `<method>:<tuners>` for each method."""

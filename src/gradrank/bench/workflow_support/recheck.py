@@ -126,7 +126,8 @@ class Recheck:
     def targets(self) -> list[str]:
         """Return the files that the workflow is to make in the folder of the recheck."""
         files = [f"{self._fold(each)}/{name}" for each in self.trainings for name in ("spec.json", "scores.parquet")]
-        files += [f"results/{dataset}/{sample.method}/evaluation.json" for sample, dataset in self.whole_methods]
+        evaluated = (f"{dataset}/methods/{sample.method}" for sample, dataset in self.whole_methods)
+        files += [f"results/{folder}/evaluation.json" for folder in evaluated]
         used = dict.fromkeys(training.dataset for training in self.trainings)
         used |= dict.fromkeys(record.name for record, _ in self._changed_datasets(DATA_STAGES))
         used |= dict.fromkeys(dataset for part in self.parts for dataset in part.datasets())
@@ -134,7 +135,7 @@ class Recheck:
 
     def _fold(self, training: Training) -> str:
         folder = self.plan.fold_folder(training.fold, training.seed)
-        return f"results/{training.dataset}/{training.method}/{folder}"
+        return f"results/{training.dataset}/methods/{training.method}/{folder}"
 
     def plan_lines(self) -> Iterator[str]:
         """Yield the plan as text: the trainings with their expected times, and what cannot be checked."""

@@ -19,9 +19,10 @@ import polars as pl
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.folds.evaluate import evaluate_part, resolve_conventions
 from gradrank.bench.folds.per_query import COMPACT, DECIMALS, SEED
+from gradrank.bench.parts import TRIALS, Parts
 from gradrank.bench.provenance.record_checks import TRAIN, Record
 from gradrank.bench.provenance.records import scores_digest
-from gradrank.bench.results import NumberedFold, Results
+from gradrank.bench.results import METHODS, NumberedFold, Results
 from gradrank.bench.workflow_support.plan import Plan
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.judgements import read_judgements
@@ -161,10 +162,11 @@ class TrainingTimes:
     """The mean processor time of a training, by model and data set."""
 
     def __init__(self, root: Results) -> None:
-        paths = [path for study in root.studies().values() for path in _trials(study.folder)]
         columns = ["dataset", "model", "seconds"]
-        trials = pl.concat([pl.read_parquet(path, columns=columns) for path in paths]) if paths else None
-        self.source = "from the times of the trials in git" if paths else f"{GUESS:.0f} s per training, a guess"
+        tables = [Parts(study.folder, TRIALS).whole() for study in root.studies().values()]
+        found = [table.select(columns) for table in tables if table is not None]
+        trials = pl.concat(found) if found else None
+        self.source = "from the times of the trials in git" if found else f"{GUESS:.0f} s per training, a guess"
         self.means: dict[tuple[str, ...], float] = {}
         if trials is not None:
             for keys in (["model", "dataset"], ["model"], ["dataset"]):
@@ -175,10 +177,6 @@ class TrainingTimes:
         """Return the expected seconds of a job: START, and the mean of the model, preferably on the same data set."""
         known = (self.means.get(key) for key in ((model, dataset), (model,), (dataset,)))
         return START + next((seconds for seconds in known if seconds is not None), GUESS)
-
-
-def _trials(folder: Path) -> list[Path]:
-    return sorted(folder.glob("trials/*/*/tuner*.parquet"))
 
 
 UNKNOWN = "-"  # in `folds` of a record: a fold without a digest
@@ -205,7 +203,8 @@ def compare(record: Record, training: Training, project: Path, folder: str) -> C
     """
     fold = NumberedFold(project / folder)
     if not fold.finished:
-        return Comparison(False, f"not trained; see {project}/logs/train/{folder.removeprefix('results/')}.log")
+        log = folder.removeprefix("results/").replace(f"/{METHODS}/", "/")
+        return Comparison(False, f"not trained; see {project}/logs/train/{log}.log")
     digest, recorded = scores_digest(fold), _recorded_digest(record, training)
     outcomes = {} if recorded is None else {"scores": recorded == digest}
     committed = _committed_values(record, training)

@@ -26,8 +26,9 @@ from typing import Any
 from gradrank.base.files import sha256
 from gradrank.bench.config.code_digest import PACKAGE
 from gradrank.bench.git import INPUTS, git
+from gradrank.bench.parts import KINDS, PACKED_FILES, read_job
 from gradrank.bench.provenance.record_checks import Record
-from gradrank.bench.results import Results, read_job
+from gradrank.bench.results import Results
 from gradrank.bench.workflow_support.plan import Plan, as_json
 from gradrank.bench.workflow_support.samples import Confirmation, Outcome, TrainingTimes, run_command, with_source
 
@@ -93,7 +94,7 @@ class JobSamples:
 
     def _drawn(self, record: Record, seed: int, only: set[str]) -> JobSample:
         study = self.root.study(record.name)
-        in_git = {path.stem for path in study.job_path("*").parent.glob("*.json")}
+        in_git = set(study.job_names())
         reduced = f"{record.name}/reduced"
         has_reduced = not in_git and reduced in self.plan.settings.studies and bool(self.plan.study_jobs(reduced))
         form = reduced if has_reduced else record.name
@@ -177,7 +178,7 @@ class JobSamples:
                 sample.ended.append(name)
                 if not sample.in_git:
                     former = self._former(sample)
-                    self._run(sample, name, self._expected_path(sample, name), former, former / "src")
+                    self._run(sample, name, self._former_path(sample, name), former, former / "src")
 
     def _run(self, sample: JobSample, name: str, path: Path, folder: Path, source: Path) -> bool:
         """Run a job in a folder whose models and studies it uses. Return whether it wrote its result."""
@@ -193,11 +194,15 @@ class JobSamples:
     def _path(self, sample: JobSample, name: str) -> Path:
         return self.folder / self.current[sample.record.name][JOB] / sample.form / f"{name}.json"
 
-    def _expected_path(self, sample: JobSample, name: str) -> Path:
+    def _former_path(self, sample: JobSample, name: str) -> Path:
+        """Return the file with the result of a job with the former code."""
+        return self.folder / sample.record.code()[JOB] / sample.form / f"{name}.json"
+
+    def _expected(self, sample: JobSample, name: str) -> Any:
         """Return the result of a job in git, or else with the former code."""
         if sample.in_git:
-            return self.root.study(sample.record.name).job_path(name)
-        return self.folder / sample.record.code()[JOB] / sample.form / f"{name}.json"
+            return self.root.study(sample.record.name).job(name)
+        return read_job(self._former_path(sample, name))
 
     def outcomes(self) -> Iterator[tuple[Outcome, list[Confirmation]]]:
         """Compare the jobs; yield each outcome with the digests that it confirms."""
@@ -205,8 +210,8 @@ class JobSamples:
             form, failure = sample.form, sample.failure
             if not failure and not sample.ended:
                 failure = f"none of {', '.join(sample.jobs)} ended within {LIMIT} s; see the logs in {self.folder}"
-            missing = [name for name in sample.ended if not self._expected_path(sample, name).is_file()]
-            if missing:
+            missing = [name for name in sample.ended if not self._former_path(sample, name).is_file()]
+            if missing and not sample.in_git:
                 failure = f"{missing[0]} did not end with the former code; see the logs in {self.folder}"
             if failure:
                 yield Outcome(None, f"{form}: code of `{JOB}`: changed, and not confirmed: {failure}"), []
@@ -214,8 +219,7 @@ class JobSamples:
             wrong = [
                 name
                 for name in sample.ended
-                if _without_times(read_job(self._path(sample, name)))
-                != _without_times(read_job(self._expected_path(sample, name)))
+                if _without_times(read_job(self._path(sample, name))) != _without_times(self._expected(sample, name))
             ]
             jobs, other = ", ".join(sample.ended), "git" if sample.in_git else f"the code of {sample.commit}"
             text = f"results without times, with those of {other}"
@@ -250,7 +254,7 @@ def _without_times(value: Any) -> Any:
 
 PAGE, SUMMARY = "study", "summary"
 PAGE_SECONDS = 30  # expected processor time of a page
-PAGE_INPUTS = ("trials", "values", "divisions", "jobs", "choices.json")  # files of a study that its page may read
+PAGE_INPUTS = (*KINDS, *PACKED_FILES, "choices.json")  # files of a study that its page may read
 
 
 class PageSamples:
@@ -287,8 +291,8 @@ class PageSamples:
         settings = self.plan.settings
         if settings.studies[record.name].datasets and settings.shown_methods(record.name):
             return "the page needs the scores of its methods, which are not in git"
-        jobs = [self.root.study(record.name).job_path(name) for name in self.plan.study_jobs(record.name)]
-        return "" if all(path.is_file() for path in jobs) else "the page needs results of jobs that are not in git"
+        is_complete = set(self.root.study(record.name).job_names()) >= set(self.plan.study_jobs(record.name))
+        return "" if is_complete else "the page needs results of jobs that are not in git"
 
     def datasets(self) -> list[str]:
         """Return the data sets that the pages may read."""

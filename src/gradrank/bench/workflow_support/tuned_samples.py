@@ -24,6 +24,7 @@ from gradrank.bench.workflow_support.plan import ContestPlan, Plan
 from gradrank.bench.workflow_support.samples import START, Confirmation, Outcome, run_command
 
 TUNE, REFIT = TUNING
+REFIT_COMMAND = "refit-choices"  # the command of the stage
 CHOICES = "choices"
 LIMIT = 10.0  # processor seconds of the trainings of a sample
 TRIALS = 2  # trials of a sample: the default configuration and one that was drawn
@@ -132,13 +133,11 @@ class TunedSamples:
         for dataset in self.contest.settings[form].datasets:
             if only and dataset not in only:
                 continue
+            evaluated = contest.values.existing(dataset, method)
             for tuner, fold in dict.fromkeys(key[:2] for key in self.seconds(form, dataset, method)):
                 if stage == TUNE:
                     seconds = self._seconds_of(form, dataset, method, tuner, fold, range(TRIALS))
-                elif (
-                    f"{dataset}/{method}/fold{fold}" in choices
-                    and contest.values_path(dataset, method, tuner).is_file()
-                ):
+                elif f"{dataset}/{method}/fold{fold}" in choices and (dataset, method, tuner) in evaluated:
                     seconds = self._refit_seconds(form, dataset, method, tuner, fold, choices)
                 else:
                     continue
@@ -147,7 +146,7 @@ class TunedSamples:
     def _refit_seconds(
         self, form: str, dataset: str, method: str, tuner: int, fold: int, choices: Mapping[str, Mapping]
     ) -> float:
-        """Return the expected time of `gradrank refit` for one fold and seed, with the members of the method."""
+        """Return the expected time of `gradrank refit-choices` for one fold and seed, with the members."""
         total = 0.0
         for name in self.contest.with_members(form, method):
             known = {key[0] for key in self.seconds(form, dataset, name)}
@@ -164,8 +163,8 @@ class TunedSamples:
 
     def _seconds(self, form: str, dataset: str, method: str) -> dict[tuple[int, int, int], float]:
         """Return the processor time of each committed trial of a method; the key is the tuner, fold and trial."""
-        paths, columns = self._committed(form).trials_paths(dataset, method), ["tuner", "fold", "trial", "seconds"]
-        tables = [pl.read_parquet(path, columns=columns).select(columns) for path in paths]
+        trials, columns = self._committed(form).trials, ["tuner", "fold", "trial", "seconds"]
+        tables = [trials.read(*key).select(columns) for key in trials.existing(dataset, method)]
         return {row[:3]: row[3] for table in tables for row in table.rows()}
 
     def _committed(self, form: str) -> Contest:
@@ -187,8 +186,10 @@ class TunedSamples:
 
     def _link_trials(self, folder: Path, form: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "trials").is_symlink():
-            (folder / "trials").symlink_to((self._committed(form).folder / "trials").resolve())
+        trials = self._committed(form).trials
+        committed = trials.parts_path if trials.are_unpacked else trials.packed_path
+        if not (folder / committed.name).is_symlink():
+            (folder / committed.name).symlink_to(committed.resolve())
         return folder
 
     def _refitted(self, sample: TunedSample) -> Contest:
@@ -227,7 +228,7 @@ class TunedSamples:
             arguments += shlex.split(self.contest.refit_options(form, dataset, method))
             arguments += shlex.split(self.contest.pairs_option(form, dataset, members))
             arguments += ["--seconds", str(self.contest.settings[form].seconds), "--seeds", "1"]
-            arguments = [REFIT, method, *arguments, "--contest", str(folder.resolve())]
+            arguments = [REFIT_COMMAND, method, *arguments, "--contest", str(folder.resolve())]
         run_command(arguments, self.project, self._log(sample))
 
     def _log(self, sample: TunedSample) -> Path:
@@ -259,15 +260,11 @@ class TunedSamples:
                     confirmed = [Confirmation(form, key, chosen, what)]
                 yield _outcome(is_equal, f"{form}, {sample}"), confirmed
 
-    def committed_path(self, sample: TunedSample) -> Path:
-        """Return the committed file of which a sample is a part."""
-        contest = self._committed(sample.form)
-        path = contest.trials_path if sample.stage == TUNE else contest.values_path
-        return path(sample.dataset, sample.method, sample.tuner)
-
     def tables(self, sample: TunedSample) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return the committed and the computed table of a sample."""
-        return pl.read_parquet(self.committed_path(sample)), pl.read_parquet(self._path(sample))
+        """Return the committed table of which a sample is a part, and the computed table."""
+        contest = self._committed(sample.form)
+        parts = contest.trials if sample.stage == TUNE else contest.values
+        return parts.read(sample.dataset, sample.method, sample.tuner), pl.read_parquet(self._path(sample))
 
 
 def _outcome(is_equal: bool, text: str) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.forks import refuse_fork
 from gradrank.base.text_tables import number
@@ -22,9 +23,10 @@ from gradrank.comparison.rankings.tied_scores import (
     warn_of_tied_scores,
 )
 from gradrank.comparison.statistics import mean_interval
-from gradrank.measures.conventions import Convention, resolve
-from gradrank.measures.metrics import metric_label, metric_name
+from gradrank.measures.conventions import DEFAULT, Convention, resolve
+from gradrank.measures.metrics import metric_label, metric_names
 from gradrank.measures.query_values import query_table, short_lists_note, zeros_of_short_lists
+from gradrank.training.fold_folder import FoldFolder
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -55,11 +57,7 @@ class Evaluation(Result):
         are the bounds of the interval of the mean by Student's t over queries (`statistics.mean_interval`). They are
         null for fewer than two queries.
         """
-        names = self.per_query.columns[1:]
-        values = [self.per_query[name].drop_nulls().to_numpy() for name in names]
-        mean, low, high = zip(*(mean_interval(of_metric, self.confidence) for of_metric in values), strict=True)
-        columns = {"metric": names, "mean": mean, "low": low, "high": high, "queries": [len(each) for each in values]}
-        return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64)).fill_nan(None)
+        return means_over_queries(self.per_query, self.confidence)
 
     def sections(self) -> list[Section]:
         """Return the table of the means."""
@@ -74,13 +72,28 @@ class Evaluation(Result):
         return [section(caption, ["metric", "mean", "low", "high", "queries"], 1, lines, "evaluation", self.note)]
 
 
+def means_over_queries(per_query: pl.DataFrame, confidence: float) -> pl.DataFrame:
+    """Return the frame `means` of an Evaluation from its frame `per_query`."""
+    names = per_query.columns[1:]
+    values = [per_query[name].drop_nulls().to_numpy() for name in names]
+    mean, low, high = zip(*(mean_interval(of_metric, confidence) for of_metric in values), strict=True)
+    columns = {"metric": names, "mean": mean, "low": low, "high": high, "queries": [len(each) for each in values]}
+    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64)).fill_nan(None)
+
+
+def check_confidence(confidence: Any) -> None:
+    """Raise GradrankError if the confidence level is not a number between 0 and 1."""
+    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
+
+
 def evaluate(
     y: Any,
     scores: Any,
     *,
     qid: Any = None,
-    metrics: Iterable[str] | str = ("ndcg@10", "map"),
-    convention: str | Convention = "standard",
+    metrics: Iterable[Any] | str = ("ndcg@10", "map"),
+    convention: str | Convention | None = None,
     confidence: float = 0.95,
     docid: Any = None,
 ) -> Evaluation:
@@ -93,19 +106,25 @@ def evaluate(
     Parameters
     ----------
     y
-        (n,) relevance grades (integers from 0 to 31), or the path of TREC qrels, of a data file in any form that
+        (n,) relevance grades (integers from 0 to 31), or judgements with ids: a dict of dicts, a data frame of pandas,
+        Polars, Arrow, PyTerrier or Hugging Face, Qrels of ranx, or an iterable of Qrel of ir_measures. Or the path of
+        TREC qrels, of a table (Parquet, Feather, JSON, JSON lines, CSV or TSV), of a data file in any form that
         training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
     scores
-        (n,) finite numbers, or the path of a score file: a TREC run, one score per line, or a table (Parquet, CSV or
-        TSV, with columns such as `qid`, `docid` and `score`). A higher score means a better rank.
-        Documents that a TREC run leaves out are treated as in trec_eval.
+        (n,) finite numbers, or a ranking with ids in one of the forms of `y`, or the path of a score file: a TREC run,
+        one score per line, or a table with columns such as `qid`, `docid` and `score`. A higher score means a better
+        rank. Documents that a ranking with ids leaves out, and documents without a judgement, are treated as in
+        trec_eval.
     qid
-        (n,) query ids: integers or text. Required if `y` is an array, and not allowed if `y` is a path.
+        (n,) query ids: integers or text. Required if `y` is an array, and not allowed if the data in `y` have ids.
     metrics
-        Names of metrics, such as `ndcg@10`; `gradrank.metrics()` lists them. Names of the literature (`NDCG@10`) and
-        of ir_measures (`nDCG@10`, `AP`, `RR`) are accepted. The results have gradrank's names: `ndcg@10`, `map`, `mrr`.
+        Names of metrics, such as `ndcg@10` or `map(rel=2)`; `gradrank.metrics()` lists them. Names of the literature,
+        of trec_eval (`ndcg_cut_10`, or `ndcg_cut` for all its cutoffs), of ir_measures (`nDCG@10`, `AP(rel=2)`, or its
+        objects) and of ranx are accepted. The results have gradrank's names.
     convention
-        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names.
+        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names. By
+        default, it is `standard`, or the convention with which the model was selected if `scores` is the file
+        scores.parquet of a trained fold.
     confidence
         Confidence level of the intervals of the means.
     docid
@@ -131,23 +150,43 @@ def evaluate(
     [0.2934, 0.2917]
     """
     refuse_fork("evaluate")
-    names, resolved = _names(metrics), resolve(convention)
-    if not isinstance(confidence, int | float) or not 0 < confidence < 1:
-        raise GradrankError(f"confidence: expected a number between 0 and 1, found {confidence!r}. Fix: give 0.95")
-    table, short, tied = values_per_query(judged(y, qid, docid), scores, "scores", resolved, names)
-    return Evaluation(table, resolved, confidence, notes(short, {"": tied}, resolved, 2), tied.means)
+    names = requested_metrics(metrics)
+    resolved = resolve(default_convention(scores) if convention is None else convention)
+    check_confidence(confidence)
+    found = values_per_query(judged(y, qid, docid, resolved.takes_any_grade), scores, "scores", resolved, names)
+    note = notes(found.short, {"": found.tied}, resolved, 2)
+    return Evaluation(found.table, resolved, confidence, note, found.tied.means)
+
+
+def default_convention(scores: Any, fold: Path | None = None) -> str:
+    """Return the name of the convention with which the model behind `scores` was selected, or else DEFAULT.
+
+    scores: as in `evaluate`. Only the path of the file scores.parquet of a trained fold leads to a model. fold: the
+    folder of the trained fold that computed the scores, if it is known. Raises GradrankError if `fold` is no such
+    folder.
+    """
+    if fold is not None:
+        trained = FoldFolder(fold)
+        if not trained.finished:
+            raise GradrankError(f"{fold}: no trained model in this folder. Fix: give a trained fold, or a convention")
+    else:
+        trained = FoldFolder(Path(scores).parent) if isinstance(scores, str | Path) else None
+        if trained is None or not trained.finished or Path(scores) != trained.scores_path:
+            return DEFAULT
+    return selection_convention(trained.spec())
 
 
 class ValuesPerQuery(NamedTuple):
     """The values of one ranking.
 
     table: frame with one row per query: `qid`, and one column per metric. short: the result of `short_lists_note`.
-    tied: the effect of equal scores.
+    tied: the effect of equal scores. is_ranked: (q,) booleans, True for queries with a document in the ranking.
     """
 
     table: pl.DataFrame
     short: str
     tied: TiedScores
+    is_ranked: np.ndarray
 
 
 def values_per_query(
@@ -161,10 +200,12 @@ def values_per_query(
     table = query_table(judgements, values, convention, metrics, ranked)
     zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
     by_metric = {metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics}
+    documents = judgements.labels, judgements.offsets, convention, ranked, judgements.status, judgements.stratum
     return ValuesPerQuery(
         table.select(pl.Series("qid", judgements.ids), *metrics),
         short_lists_note(zeros, len(table), convention.name),
-        tied_scores(by_metric, values, judgements.labels, judgements.offsets, convention, ranked),
+        tied_scores(by_metric, values, *documents),
+        np.ones(len(table), bool) if ranked is None else np.logical_or.reduceat(ranked, judgements.offsets[:-1]),
     )
 
 
@@ -178,16 +219,18 @@ def notes(short: str, tied: Mapping[str, TiedScores], convention: Convention, st
     return "\n".join(filter(None, (short, about_ties)))
 
 
-def _names(metrics: Iterable[str] | str) -> list[str]:
-    """Return the metric names in gradrank's own spelling."""
+def requested_metrics(metrics: Iterable[Any] | str, argument: str = "metrics") -> list[str]:
+    """Return the metric names in gradrank's own spelling. argument: name of the argument in error messages."""
+    if hasattr(metrics, "NAME"):  # one object of ir_measures
+        metrics = [metrics]
     if not isinstance(metrics, Iterable):
-        raise GradrankError(f"metrics: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
-    names = [metric_name(name) for name in ([metrics] if isinstance(metrics, str) else metrics)]
+        raise GradrankError(f"{argument}: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
+    names = [each for name in ([metrics] if isinstance(metrics, str) else metrics) for each in metric_names(name)]
     if not names:
-        raise GradrankError("metrics: no metric is given. Fix: give at least one name, such as metrics=['ndcg@10']")
+        raise GradrankError(f"{argument}: no metric is given. Fix: give at least one name, such as metrics=['ndcg@10']")
     for name in names:
         if names.count(name) > 1:
-            raise GradrankError(f"metrics: {name!r} is given twice. Fix: leave one of them out")
+            raise GradrankError(f"{argument}: {name!r} is given twice. Fix: leave one of them out")
     return names
 
 

@@ -6,15 +6,15 @@ the caller passes their objects.
 """
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import GradrankError, nearest
 from gradrank.data.exact_values import (
     EXACT_IN_FLOAT64,
     first_gap,
@@ -25,9 +25,22 @@ from gradrank.data.exact_values import (
     text_ids,
 )
 from gradrank.data.grades import HIGHEST_GRADE
+from gradrank.data.layout import is_table
 from gradrank.data.stored import StoredCollection
-from gradrank.measures.judgements import Judgements, document_ids, read_judgements
-from gradrank.measures.score_files import read_ranking
+from gradrank.data.tables.roles import Columns, named_columns
+from gradrank.data.tables.table import RawTable, raw_table
+from gradrank.measures.held_data import GRADE, IDS, SCORE, file_frame, held_frame
+from gradrank.measures.judgements import (
+    Judgements,
+    document_ids,
+    existing_file,
+    id_column,
+    read_judgements,
+    table_judgements,
+)
+from gradrank.measures.score_files import read_ranking, score_column
+
+HIT_IDS = ("docid", "doc_id", "corpus_id")  # names of the id in hits of Pyserini, ir_datasets and sentence-transformers
 
 
 def numbers(values: Any, name: str) -> np.ndarray:
@@ -129,6 +142,8 @@ def _check_missing(series: pl.Series, name: str) -> None:
 
 def _column(values: Any, name: str) -> pl.Series | np.ndarray:
     """Return the data as a Series if a library describes its missing values, and as an array otherwise."""
+    if hasattr(values, "read"):
+        raise GradrankError(f"{name}: an open file. Fix: give its path")
     if values is None:
         raise GradrankError(f"{name}: missing; {name} should be a 1d array. Fix: give one value per document")
     if isinstance(values, pl.Series | np.ndarray):
@@ -178,6 +193,37 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n")[0].rstrip(".")
 
 
+def held(data: Any, name: str, value: str) -> pl.DataFrame | None:
+    """Return the frame of `held_frame`, also for a pandas Series with two levels of ids, and for rows that are lists.
+
+    The documents of a query in a dict can also be a pandas Series, or a list of hits with the keys or attributes
+    `docid` (`doc_id`, `corpus_id`) and `score`. The arguments and errors are those of `held_frame`.
+    """
+    if getattr(getattr(data, "index", None), "nlevels", 1) == 2 and not hasattr(data, "columns"):
+        data = data.to_frame(value).reset_index(names=list(IDS))
+    elif isinstance(data, list) and data and isinstance(data[0], list) and len(data[0]) == 3:
+        data = [tuple(row) for row in data]
+    elif isinstance(data, Mapping):
+        data = {query: _documents(documents) for query, documents in data.items()}
+    return held_frame(data, name, value)
+
+
+def _documents(documents: Any) -> Any:
+    """Return the documents of a query as a dict or as pairs of an id and a score, if they have another known form."""
+    if isinstance(documents, Mapping):
+        return documents
+    is_series = hasattr(documents, "index") and hasattr(documents, "to_dict") and not hasattr(documents, "columns")
+    if is_series and all(isinstance(document, str) for document in documents.index[:1]):
+        return documents.to_dict()
+    first = documents[0] if isinstance(documents, list) and documents else None
+    for key in HIT_IDS:
+        if isinstance(first, Mapping) and {key, SCORE} <= {*first}:
+            return [(hit[key], hit[SCORE]) for hit in documents]
+        if hasattr(first, key) and hasattr(first, SCORE):
+            return [(getattr(hit, key), getattr(hit, SCORE)) for hit in documents]
+    return documents
+
+
 @dataclass(frozen=True)
 class Judged:
     """Judgements, and the order in which they hold the caller's rows.
@@ -189,19 +235,31 @@ class Judged:
     rows: np.ndarray | None = None
 
 
-def judged(y: Any, qid: Any, docid: Any) -> Judged:
-    """Return the judgements in `y`: (n,) grades, or the path of a file or stored collection.
+def judged(y: Any, qid: Any, docid: Any, any_grade: bool = False) -> Judged:
+    """Return the judgements in `y`: (n,) grades, the path of a file or stored collection, or data of held_data.py.
 
-    qid, docid: (n,) query and document ids if `y` is an array, and None if `y` is a path or a Judgements object. The
-    rows may be in any order. Queries are sorted by their first row, and the rows of a query keep their order. Raises
-    GradrankError for invalid grades and ids.
+    qid, docid: (n,) query and document ids if `y` is an array, and otherwise None. any_grade: whether grades may be
+    fractions and may exceed HIGHEST_GRADE. The rows may be in any order. Queries are sorted by their first row, and the
+    rows of a query keep their order. Raises GradrankError for invalid grades and ids.
     """
-    if isinstance(y, str | Path | StoredCollection | Judgements):
+    is_read = isinstance(y, str | Path | StoredCollection | Judgements)
+    frame = None if is_read else held(y, "y", GRADE)
+    if frame is not None and not named_columns("query", frame.columns):
+        columns = ", ".join(map(repr, frame.columns))
+        raise GradrankError(
+            f"y: expected one grade per document, found a table without a column of query ids: {columns}. Fix: call "
+            "the column `qid`, or give the column of grades and qid"
+        )
+    if is_read or frame is not None:
         for name, given in (("qid", qid), ("docid", docid)):
             if given is not None:
                 raise GradrankError(f"{name}: the data in y have their own ids. Fix: leave out {name}")
-        return Judged(y if isinstance(y, Judgements) else read_judgements(y))
-    labels = grades(y)
+    if frame is not None:
+        judgements, order = table_judgements(raw_table(frame, "y"), Columns(group_rows=True), any_grade)
+        return Judged(judgements if _has_rows(y) else replace(judgements, complete=False), order)
+    if is_read:
+        return Judged(y if isinstance(y, Judgements) else read_judgements(y, any_grade=any_grade))
+    labels = grades(y, any_grade=any_grade)
     queries, offsets, rows = group_rows(same_length(query_ids(qid, "qid"), len(labels), "qid", "grades in y"))
     docids = None
     if docid is not None:
@@ -215,25 +273,81 @@ def judged(y: Any, qid: Any, docid: Any) -> Judged:
     return Judged(Judgements(labels, offsets, np.arange(1, len(names) + 1), docids, names), rows)
 
 
+class Segmented(NamedTuple):
+    """Judgements without their column of segments, and the segment of each query by the text of its id."""
+
+    y: Any
+    segments: dict[str, str]
+
+
+def segmented(y: Any, column: str, columns: Columns = Columns(), any_grade: bool = False) -> Segmented:  # noqa: B008
+    """Return the judgements in the table `y` and the segments in one of its columns.
+
+    y: the path of a table file, or data of held_data.py. columns: the names of the other columns. any_grade: as in
+    `judged`. Raises GradrankError if the data have no such column, and if a query has no segment or several.
+    """
+    frame = held(y, "y", GRADE) if not isinstance(y, str | Path | StoredCollection | Judgements) else None
+    path = existing_file(y) if isinstance(y, str | Path) and not Path(y).is_dir() else None
+    if path is not None and (frame := file_frame(path, GRADE)) is None and is_table(path):
+        raw = raw_table(path, path, columns.header)
+    elif frame is not None:
+        raw = raw_table(frame, "y" if path is None else path)
+    else:
+        raise GradrankError(
+            f"segment: the judgements have no column {column!r}, because they are not a table. Fix: give a data frame, "
+            "Parquet, CSV, TSV or JSON, or call result.segments with a dict"
+        )
+    if column not in raw.names:
+        raise GradrankError(
+            f"{raw.where}: no column {column!r}{nearest(column, raw.names)}. Fix: give the name of a column"
+        )
+    query = columns.query or next((name for name in named_columns("query", raw.names) if name != column), None)
+    if query is None:
+        raise GradrankError(f"{raw.where}: no column of query ids. Fix: call it `qid`")
+    values = raw.column(column).cast(pl.String)
+    rows = pl.DataFrame({"query": id_column(raw, query), "segment": values.replace("", None)}).drop_nulls().unique()
+    if len(several := rows.filter(pl.col("query").is_duplicated())):
+        first = several.sort("query", "segment")
+        raise GradrankError(
+            f"{raw.where}: query {first['query'][0]} has the segments {first['segment'][0]!r} and "
+            f"{first['segment'][1]!r} in column {column!r}. Fix: give all rows of a query one segment"
+        )
+    rest = frame.drop(column) if path is None and frame is not None else y
+    if path is not None:
+        rest = read_judgements(path, columns=replace(columns, ignore=(*columns.ignore, column)), any_grade=any_grade)
+    return Segmented(rest, dict(rows.sort("query").iter_rows()))
+
+
+def _has_rows(y: Any) -> bool:
+    """Return True if the data are a table, whose rows have an order that scores can have, too."""
+    return isinstance(y, pl.LazyFrame) or any(hasattr(y, key) for key in ("columns", "schema", "column_names", "dtype"))
+
+
 def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndarray, np.ndarray | None]:
     """Return judgements, (n,) float64 scores, and (n,) booleans that are True for documents in the ranking.
 
     If all documents are in the ranking, None is returned instead of the booleans. scores: (n,) numbers in the order of
-    the caller's rows, or the path of a score file. name: name of the scores in error messages. Raises GradrankError for
-    invalid scores.
+    the caller's rows, the path of a score file, or data of held_data.py. name: name of the scores in error messages.
+    Raises GradrankError for invalid scores.
     """
     judgements = judged.judgements
-    if isinstance(scores, str | Path):
-        if judged.rows is not None:
+    is_path = isinstance(scores, str | Path)
+    frame = None if is_path else held(scores, name, SCORE)
+    raw = None if frame is None else raw_table(frame, name)
+    if raw is not None and judgements.complete and not named_columns("docid", raw.names):
+        scores, raw = _scores_in_order(judged, raw), None
+    if is_path or raw is not None:
+        if is_path and judged.rows is not None:
             raise GradrankError(
                 f"{name}: a score file requires that the rows of each query in y are next to each other. Fix: sort y "
                 "by qid, or give the scores as an array"
             )
-        judgements, values, is_ranked = read_ranking(scores, judgements)
+        judgements, values, is_ranked = read_ranking(scores if raw is None else raw, judgements)
         return judgements, values, None if is_ranked.all() else is_ranked
     if not judgements.complete:
         raise GradrankError(
-            f"{name}: an array has no document ids, which qrels require. Fix: give the path of a TREC run"
+            f"{name}: an array has no document ids, which judgements with document ids require. Fix: give a run with "
+            "document ids"
         )
     values = same_length(numbers(scores, name), len(judgements.labels), name, "grades in y")
     if not np.all(np.isfinite(values)):
@@ -245,8 +359,29 @@ def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndar
     return judgements, values if judged.rows is None else values[judged.rows], None
 
 
-def grades(y: Any, name: str = "y") -> np.ndarray:
-    """Return the (n,) grades as integers. name: name of the argument in error messages."""
+def _scores_in_order(judged: Judged, raw: RawTable) -> pl.Series:
+    """Return the column of scores of a table without document ids, whose rows are in the order of the caller's data.
+
+    Raises GradrankError if the table has query ids that differ from those of the data.
+    """
+    for name in named_columns("query", raw.names):
+        ids = id_column(raw, name)
+        given = judged.judgements.id_of_row
+        if judged.rows is not None:
+            given = given.gather(np.argsort(judged.rows))
+        if not ids.equals(given):
+            raise GradrankError(
+                f"{raw.where}: no column has document ids, and the query ids in {name!r} are not those of y in the "
+                "same order. Fix: add a column `docid` to both, or sort the rows as in y"
+            )
+    return raw.column(score_column(raw))
+
+
+def grades(y: Any, name: str = "y", any_grade: bool = False) -> np.ndarray:
+    """Return the (n,) grades as integers, or as floats if `any_grade` is True and the grades are floats.
+
+    name: name of the argument in error messages. any_grade: as in `judged`.
+    """
     values = numbers(y, name)
     if not len(values):
         raise GradrankError(f"{name}: no documents. Fix: give at least one document")
@@ -254,6 +389,8 @@ def grades(y: Any, name: str = "y") -> np.ndarray:
     if values.dtype.kind == "f":
         is_invalid |= values != np.floor(values)  # true for nan, too
     if is_invalid.any():
+        if any_grade and bool(np.all((values >= 0) & np.isfinite(values))):
+            return values
         row = int(np.argmax(is_invalid))
         raise GradrankError(
             f"{name}: the grade of row {row} (counted from 0) is {values[row]:g}. Fix: give integer grades from 0 to "
@@ -265,19 +402,44 @@ def grades(y: Any, name: str = "y") -> np.ndarray:
 def group_rows(qid: pl.Series) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
     """Return the (q,) query ids in the order of their first rows, (q+1,) offsets, and the (n,) grouped row numbers.
 
-    If the rows of each query are next to each other, None is returned instead of the row numbers. Polars only holds the
-    ids, because its parallel operations do not return in a forked process.
+    If the rows of each query are next to each other, None is returned instead of the row numbers.
     """
-    values = qid.to_numpy() if qid.dtype.is_integer() else np.array(_positions(qid.to_list()), np.int64)
-    starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(values) else np.zeros(0, np.int64)
+    first, offsets, rows = row_groups(_integers(qid))
+    return qid.gather(first), offsets, rows
+
+
+def integer_query_ids(values: Any, name: str) -> np.ndarray:
+    """Return (n,) integers that are equal for equal query ids. The arguments and errors are those of `query_ids`."""
+    if type(values) is np.ndarray and values.dtype.kind == "i" and values.ndim == 1:
+        return values  # without a Series, whose creation would take a third of the time of a prediction
+    return _integers(query_ids(values, name))
+
+
+def _integers(qid: pl.Series) -> np.ndarray:
+    """Return (n,) integers that are equal for equal query ids.
+
+    Polars only holds the ids, because its parallel operations do not return in a forked process.
+    """
+    return qid.to_numpy() if qid.dtype.is_integer() else np.array(_positions(qid.to_list()), np.int64)
+
+
+def row_groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the (q,) first rows of the queries, (q+1,) offsets, and the (n,) grouped row numbers.
+
+    values: (n,) integers that are equal for rows of one query. The queries are in the order of their first rows. If the
+    rows of each query are next to each other, None is returned instead of the row numbers.
+    """
+    starts = np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1)[: len(values)]
+    ends = np.append(starts, len(values))
+    if len(starts) == 1:
+        return starts, ends, None
     _, first, query = np.unique(values[starts], return_index=True, return_inverse=True)
-    lengths = np.diff(np.r_[starts, len(values)])
     if len(first) == len(starts):
-        return qid.gather(starts), np.r_[0, np.cumsum(lengths)], None
+        return starts, ends, None
     rank = np.argsort(np.argsort(first))  # queries in the order of their first rows
-    query_of_row = np.repeat(rank[query], lengths)
-    offsets = np.r_[0, np.cumsum(np.bincount(query_of_row))]
-    return qid.gather(starts[np.sort(first)]), offsets, np.argsort(query_of_row, kind="stable")
+    query_of_row = np.repeat(rank[query], np.diff(ends))
+    offsets = np.append(0, np.cumsum(np.bincount(query_of_row)))
+    return starts[np.sort(first)], offsets, np.argsort(query_of_row, kind="stable")
 
 
 def _positions(texts: Sequence[str]) -> list[int]:

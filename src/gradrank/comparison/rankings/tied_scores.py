@@ -63,6 +63,8 @@ def tied_scores(
     offsets: np.ndarray,
     convention: Convention,
     ranked: np.ndarray | None = None,
+    status: np.ndarray | None = None,
+    stratum: np.ndarray | None = None,
 ) -> TiedScores:
     """Return the effect of equal scores on the values of a ranking.
 
@@ -73,20 +75,25 @@ def tied_scores(
     if convention.ties == "expected":
         return NO_TIES
     compared = np.asarray(scores, dtype=np.float32) if convention.ties == "docid" else scores
-    ranking = Ranking(compared, labels, offsets, convention.in_expectation(), ranked=ranked)
+    given = {"ranked": ranked, "status": status, "stratum": stratum}
+    ranking = Ranking(compared, labels, offsets, convention.in_expectation(), **given)
     groups = ranking.groups[:-1]
     highest, lowest = (reduce.reduceat(ranking.grades, groups) for reduce in (np.maximum, np.minimum))
     is_mixed = highest != lowest
     if not is_mixed.any():
         return NO_TIES
     query = np.searchsorted(ranking.offsets, groups, side="right") - 1
+    mixed = _queries(query[is_mixed], ranking)
     without = _queries(query[is_mixed & (lowest == 0)], ranking)  # of metrics without a value in expectation
     whole = np.bincount(query, minlength=len(ranking.sizes)) == 1
-    constant = int(np.count_nonzero(whole & _queries(query[is_mixed], ranking)))
+    constant = int(np.count_nonzero(whole & mixed))
     means, share = {}, 0.0
     for name, expected in metric_values(list(values), ranking).items():
-        in_order, has_expectation = values[name], find(name)[0].has_expectation
-        affected = np.abs(in_order - expected) > ROUNDING if has_expectation else without & ~np.isnan(in_order)
+        in_order, named = values[name], find(name)
+        if named.metric.has_expectation:
+            affected = np.abs(in_order - expected) > ROUNDING
+        else:
+            affected = (mixed if named.options else without) & ~np.isnan(in_order)
         if affected.any():
             interval = mean_interval(in_order)
             tied = TiedMean(interval.mean, mean_interval(expected).mean, int(np.count_nonzero(affected)))

@@ -1,6 +1,6 @@
 """The form of the files of a data set, as an entry of the catalogue or the section of a user's own data declares it."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator
 from pydantic_core import PydanticCustomError
@@ -38,6 +38,9 @@ class FileForm(BaseModel):
     keep: tuple[ColumnName, ...] = ()  # columns to use as features although their names suggest a role
     header: bool = True  # False: CSV and TSV files have no header
     group_rows: bool = False  # True: the rows of a query may be apart; they are grouped in file order
+    features_from: Literal[0, 1] = 1  # 0: the features of text are numbered from 0, as LightGBM numbers them
+    repeated: Literal["error", "last"] = "error"  # last: the last value counts if a row of text repeats a feature
+    categorical: tuple[ColumnName, ...] = ()  # features whose values are names of categories, even if they are numbers
     grade_edges: Annotated[tuple[float, ...], AfterValidator(_checked)] = ()  # grade = number of edges <= label
 
     def columns(self) -> Columns:

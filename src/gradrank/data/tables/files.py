@@ -1,4 +1,4 @@
-"""Reading of Parquet, CSV and TSV files from unknown sources.
+"""Reading of Parquet, Feather, JSON lines, CSV and TSV files from unknown sources.
 
 Parquet is read with pyarrow. If a file is damaged, Polars' own reader may end the process, or raise a PanicException,
 which is not a subclass of Exception. Stored collections and the scores of trained folds are read with Polars
@@ -55,6 +55,42 @@ def read_parquet(path: Path, columns: Collection[str] | None = None, content: By
             return _checked(file.read(names))
         # A call for all columns holds their compressed bytes until its end, which doubles the memory.
         return pl.concat([_checked(file.read([name])) for name in names], how="horizontal")
+
+
+def read_feather(path: Path) -> pl.DataFrame:
+    """Read a Feather file, of version 1 or 2 (the Arrow file format).
+
+    Raises GradrankError if the file is damaged or not a Feather file.
+    """
+    require("pyarrow", extra="arrow", needed_by=path)
+    from pyarrow import feather
+
+    with _refused(path, "a Feather file"):
+        return _checked(feather.read_table(BytesIO(content_of(path))))
+
+
+def read_json_lines(path: Path) -> pl.DataFrame:
+    """Read JSON lines: one object per line, whose keys are column names. A key that a line leaves out is missing.
+
+    Raises GradrankError for a malformed line, and for a column with values of different types.
+    """
+    require("pyarrow", extra="arrow", needed_by=path)
+    import pyarrow as pa
+    from pyarrow import json as arrow
+
+    content = content_of(path)
+    if not content.strip():
+        raise GradrankError(f"{path}: empty; expected one JSON object per line. Fix: add rows")
+    with _refused(path, "JSON lines of one table"):
+        size = min(max(len(content), 1), 2**31 - 1)  # one block, because types are inferred from the first block
+        options = arrow.ReadOptions(use_threads=False, block_size=size)
+        table = arrow.read_json(BytesIO(content), options)
+        # pyarrow reads text in the form of a time as a time, so the same id could be of two types in two files
+        schema = pa.schema([(f.name, pa.string() if pa.types.is_timestamp(f.type) else f.type) for f in table.schema])
+        if schema != table.schema:
+            parse = arrow.ParseOptions(explicit_schema=schema)
+            table = arrow.read_json(BytesIO(content), options, parse)
+        return _checked(table)
 
 
 def index_columns(path: Path, content: BytesIO | None = None) -> list[str]:
@@ -117,8 +153,8 @@ def results_table(where: object) -> Iterator[None]:
 
 
 @contextmanager
-def _refused(path: Path) -> Iterator[None]:
-    """Convert errors of pyarrow and Polars into a GradrankError that names the file."""
+def _refused(path: Path, form: str = "a Parquet file") -> Iterator[None]:
+    """Convert errors of pyarrow and Polars into a GradrankError that names the file. form: the expected form."""
     from pyarrow import ArrowException
 
     try:
@@ -130,9 +166,7 @@ def _refused(path: Path) -> Iterator[None]:
     except (ArrowException, OSError, *OF_POLARS, UnicodeDecodeError) as error:
         if isinstance(error, MemoryError):
             raise
-        raise GradrankError(
-            f"{path}: not a Parquet file: {str(error).splitlines()[0]}. Fix: write the file again"
-        ) from None
+        raise GradrankError(f"{path}: not {form}: {str(error).splitlines()[0]}. Fix: write the file again") from None
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

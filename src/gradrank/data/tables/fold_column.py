@@ -7,7 +7,7 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.data.exact_values import text_ids
-from gradrank.data.file_forms import is_packed, plain_name
+from gradrank.data.file_forms import FEATHER, JSON_LINES, is_packed, plain_name
 from gradrank.data.tables.files import SEPARATORS, parquet_schema, read_parquet
 from gradrank.data.tables.table import DataTable, raw_table
 
@@ -49,7 +49,7 @@ def folds_of_queries(table: DataTable, column: str, header: bool = True) -> np.n
 
 def _read(path: Path, column: str, header: bool) -> pl.Series:
     """Return a column as text, without the other columns of the file."""
-    if plain_name(path).suffix.lower() in SEPARATORS or is_packed(path):
+    if plain_name(path).suffix.lower() in (*SEPARATORS, *FEATHER, *JSON_LINES) or is_packed(path):
         raw = raw_table(path, path, header)
         names = raw.names
         values = raw.column(column) if column in names else None

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.grades import edges_fault
@@ -188,6 +188,13 @@ class Columns:
         less than or equal to the label.
     weight
         The column of weights. A column of weights is always declared, because a weight changes the training.
+    features_from
+        The number of the first feature in text: 0 or 1.
+    repeated
+        `last` if rows of text may have features in any order and several times; the last value counts. `error` if such
+        a row is refused.
+    categorical
+        The features whose values are names of categories, although they are numbers or have many different values.
     """
 
     query: str | None = None
@@ -199,8 +206,15 @@ class Columns:
     group_rows: bool = False
     grade_edges: tuple[float, ...] = ()
     weight: str | None = None
+    features_from: int = 1
+    repeated: Literal["error", "last"] = "error"
+    categorical: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.features_from not in (0, 1):
+            raise GradrankError(f"features_from: {self.features_from}. Fix: give 0 or 1")
+        if self.repeated not in ("error", "last"):
+            raise GradrankError(f"repeated: {self.repeated!r}. Fix: give error or last")
         if fault := edges_fault(self.grade_edges):
             raise GradrankError(f"grade_edges: {fault}. Fix: correct the list")
 
@@ -217,7 +231,7 @@ class Columns:
             key: tuple(value) if isinstance(value, list) else value for key, value in declared.items()
         }
         columns = Columns(**values)
-        if not all(isinstance(name, str) for name in columns.named()):
+        if not all(isinstance(name, str) for name in (*columns.named(), *columns.categorical)):
             raise TypeError(f"columns: {declared}")
         return columns
 
@@ -412,7 +426,7 @@ def check_exist(files: Mapping[object, Sequence[str]], columns: Columns) -> None
     files: a dict from file to its column names.
     """
     names = list(dict.fromkeys(name for file_names in files.values() for name in file_names))
-    for name in columns.named():
+    for name in (*columns.named(), *columns.categorical):
         if name not in names:
             raise GradrankError(
                 f"{next(iter(files))}: no column {name!r}, although it is declared{_near(name, names)}; found "

@@ -1,4 +1,6 @@
-"""Ranking data as a table: Parquet, CSV, TSV or a data frame. Each column has a role (see data/tables/roles.py).
+"""Ranking data as a table: Parquet, Feather, JSON lines, CSV, TSV or a data frame.
+
+Each column has a role (see data/tables/roles.py).
 
 Query ids and document ids are text and are not reformatted: `1`, `01`, `1.0` and `1e0` are four queries. If a column of
 ids has numbers, they must be whole, and each id is the decimal form of its number. An empty value or a word in MISSING
@@ -6,22 +8,31 @@ counts as missing. Missing values are allowed in features and document ids, but 
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from gradrank.base.errors import GradrankError
 from gradrank.data.exact_values import MISSING, merges, numbered, query_id_error, text_ids
-from gradrank.data.file_forms import content_of, is_packed, plain_name
+from gradrank.data.file_forms import FEATHER, JSON_LINES, content_of, is_packed, plain_name
 from gradrank.data.grades import HIGHEST_GRADE
 from gradrank.data.order import row_ranges
-from gradrank.data.tables.files import SEPARATORS, index_columns, line_of, read_parquet, read_separated
+from gradrank.data.tables.files import (
+    SEPARATORS,
+    index_columns,
+    line_of,
+    read_feather,
+    read_json_lines,
+    read_parquet,
+    read_separated,
+)
 from gradrank.data.tables.roles import (
     Columns,
     Required,
@@ -36,6 +47,8 @@ from gradrank.data.tables.roles import (
 from gradrank.data.text.letor import schema
 
 LARGEST = float(np.finfo(np.float32).max)
+# Text with more different values than both of these is probably not a category.
+MOST_LEVELS, LEVEL_SHARE = 50, 0.5  # number of levels, and share of the rows
 NO_LABEL = 0  # the grade of all rows of a table without grades, which can still be scored
 
 
@@ -114,6 +127,8 @@ class DataTable:
         (n,) positions in the file of the rows of `frame`, if the rows of the queries were grouped; otherwise None.
     merged
         The positions of the features of training data with distinct values that are equal in float32.
+    levels
+        A dict from the name of a feature with categories to its levels. The features are the codes of the levels.
     """
 
     path: Path | str
@@ -126,6 +141,7 @@ class DataTable:
     kinds: Mapping[str, str] = field(default_factory=dict)
     order: np.ndarray | None = None
     merged: Sequence[int] = ()
+    levels: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def unread(self) -> list[str]:
@@ -181,11 +197,19 @@ class DataTable:
         return self.frame[rows]
 
 
-def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) -> list[DataTable]:
+def read_tables(
+    raws: Sequence[RawTable],
+    columns: Columns,
+    required: Required,
+    trained_levels: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[DataTable]:
     """Read the tables of one collection.
 
     All tables must have the features of the first table. The features of every table are put into the order of the
     first table. If query ids are text in one table, they are text in all tables.
+
+    trained_levels: the levels of the categories of a model. If `required.features` is None, the levels of all tables
+    are used. A feature has categories if its column has categories or text, or if it is declared.
 
     Raises GradrankError if a table is malformed. The message contains the file and, for a malformed value, the column
     and the row.
@@ -207,8 +231,15 @@ def read_tables(raws: Sequence[RawTable], columns: Columns, required: Required) 
     is_training = required.features is None
     queries = [_queries(raw, each, columns.group_rows, is_training) for raw, each in zip(raws, roles, strict=True)]
     numbers = numbered([found.ids for found in queries])
+    levels = {name: list(values) for name, values in trained_levels.items()}
+    if is_training:
+        levels = {
+            name: levels_of([raw.column(name) for raw in raws], name, raws, columns.categorical)
+            for name in first.features
+            if any(_has_categories(raw, name, columns.categorical) for raw in raws)
+        }
     return [
-        _table(raw, columns_of, found, qids, names, columns.grade_edges, is_training)
+        _table(raw, columns_of, found, qids, names, columns.grade_edges, is_training, levels)
         for raw, columns_of, found, (qids, names) in zip(raws, roles, queries, numbers, strict=True)
     ]
 
@@ -239,6 +270,12 @@ def raw_table(data: Path | pl.DataFrame, where: Path | str, header: bool = True)
         names, frame = data.columns, data
     elif plain_name(data).suffix.lower() in SEPARATORS:
         names, frame = read_separated(data, header)
+    elif plain_name(data).suffix.lower() in FEATHER:
+        frame = read_feather(data)
+        names = frame.columns
+    elif plain_name(data).suffix.lower() in JSON_LINES:
+        frame = read_json_lines(data)
+        names = frame.columns
     else:
         from io import BytesIO
 
@@ -296,10 +333,11 @@ def _table(
     names: list[str] | None,
     edges: Sequence[float],
     is_training: bool,
+    levels: dict[str, list[str]],
 ) -> DataTable:
     """Convert a table to the columns of `letor.schema`. Raises GradrankError for a malformed value.
 
-    is_training: True to find features whose values merge.
+    is_training: True to find features whose values merge. levels: the levels of the features with categories.
     """
     count = len(raw.frame)
     rows = np.diff(np.r_[queries.starts, count])
@@ -311,11 +349,12 @@ def _table(
     if roles.weight:
         values["weight"] = _weights(raw, roles.weight)
     values |= {name: numbers(raw, name) for name in roles.estimates}
-    features = {f"f{k}": _feature(raw, name) for k, name in enumerate(roles.features, start=1)}
+    features = {f"f{k}": _feature(raw, name, levels) for k, name in enumerate(roles.features, start=1)}
     query, merged = _query_of_row(queries, count), []
     if is_training:
-        pairs = zip(roles.features, features.values(), strict=True)
-        merged = [k for k, (name, column) in enumerate(pairs) if merges(_wide(raw.column(name), column), query)]
+        pairs = enumerate(zip(roles.features, features.values(), strict=True))
+        numeric = [(k, name, column) for k, (name, column) in pairs if name not in levels]
+        merged = [k for k, name, column in numeric if merges(_wide(raw.column(name), column), query)]
     values |= {name: _float32(column) for name, column in features.items()}
     if queries.order is not None:
         values = {name: column.gather(queries.order) for name, column in values.items()}
@@ -326,7 +365,8 @@ def _table(
     empty = pl.repeat(None, count, eager=True)
     frame = pl.DataFrame([values.get(name, empty).cast(kind).alias(name) for name, kind in columns.items()]).rechunk()
     kinds = {name: _kind(raw.column(name)) for name in raw.names}
-    return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order, merged)
+    kinds |= {name: f"{len(values)} {'level' if len(values) == 1 else 'levels'}" for name, values in levels.items()}
+    return DataTable(raw.where, frame, roles, qids, rows, queries.starts, names, kinds, queries.order, merged, levels)
 
 
 def _query_of_row(queries: _Queries, count: int) -> np.ndarray:
@@ -380,9 +420,73 @@ def _role_values(raw: RawTable, name: str, expected: str) -> pl.Series:
     return floats(values)[0] if values.dtype == pl.String else values.cast(pl.Float64)
 
 
-def _feature(raw: RawTable, name: str) -> pl.Series:
-    """Return a feature as float32 if it is stored so and complete, and as float64 otherwise."""
+def _has_categories(raw: RawTable, name: str, declared: Sequence[str]) -> bool:
+    """Return whether a column has categories: it is declared, has categories or text, or is text without a number."""
     values = raw.column(name)
+    if name in declared or values.dtype in (pl.Categorical, pl.Enum):
+        return True
+    if values.dtype != pl.String:
+        return False
+    parsed, is_bad = floats(values)
+    return bool(is_bad.any()) and parsed.null_count() == len(parsed)
+
+
+def levels_of(
+    columns: Sequence[pl.Series], name: str, raws: Sequence[RawTable], declared: Sequence[str] = ()
+) -> list[str]:
+    """Return the levels of a feature in several tables: those of an enum in its order, all others sorted.
+
+    Levels that are all numbers are sorted as numbers. Raises GradrankError for a column that does not have categories.
+    declared: the names of the features that the user declared to have categories.
+    """
+    if isinstance(columns[0].dtype, pl.Enum) and all(column.dtype == columns[0].dtype for column in columns):
+        return columns[0].dtype.categories.to_list()
+    found = {level for column in columns for level in category_text(column).drop_nulls().unique().to_list()}
+    rows = sum(map(len, columns))
+    is_text = any(column.dtype == pl.String for column in columns)
+    if is_text and name not in declared and len(found) > max(MOST_LEVELS, LEVEL_SHARE * rows):
+        where = raws[0].where
+        raise GradrankError(
+            f"{where}: column {name!r} has {len(found):,} different texts in {rows:,} rows, so it may be an id "
+            f"or free text and not a category. Fix: set it aside (`ignore: [{name}]`, `--ignore {name}`), declare it "
+            f"as the document id (`docid: {name}`, `--docid {name}`), or as a category (`categorical: [{name}]`, "
+            f"`--categorical {name}`)"
+        )
+    return sorted(found, key=_order_of_levels(found))
+
+
+def _order_of_levels(levels: Collection[str]) -> Callable[[str], Any]:
+    try:
+        numbers = {level: float(level) for level in levels}
+    except ValueError:
+        return str
+    return lambda level: (numbers[level], level)
+
+
+def category_text(values: pl.Series) -> pl.Series:
+    """Return a column of categories as text, with null for a missing value."""
+    if values.dtype == pl.String:
+        stripped = values.str.strip_chars(" \t")
+        return pl.select(pl.when(~stripped.str.to_lowercase().is_in(MISSING)).then(stripped)).to_series()
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+        if (values.drop_nulls() == values.drop_nulls().floor()).all():
+            values = values.cast(pl.Int64, strict=False)
+    return values.cast(pl.String)
+
+
+def codes_of(values: pl.Series, levels: Sequence[str]) -> pl.Series:
+    """Return the codes of a column of categories as float32: the places in `levels`, and NaN for all other values."""
+    places = {level: float(place) for place, level in enumerate(levels)}
+    codes = category_text(values).replace_strict(places, default=None, return_dtype=pl.Float32)
+    return codes.fill_null(float("nan"))
+
+
+def _feature(raw: RawTable, name: str, levels: Mapping[str, Sequence[str]]) -> pl.Series:
+    """Return a feature as float32 if it is stored so and complete or has categories, and as float64 otherwise."""
+    values = raw.column(name)
+    if name in levels:
+        return codes_of(values, levels[name])
     if values.dtype == pl.Float32 and not values.has_nulls() and values.is_finite().all():
         return values
     return numbers(raw, name)
@@ -403,7 +507,12 @@ def numbers(raw: RawTable, name: str) -> pl.Series:
     values = raw.column(name)
     if values.dtype == pl.String and raw.is_text:
         parsed, is_bad = floats(values)
-        raw.refuse(name, is_bad, f"a number or nothing (or leave the column out: `ignore: [{name}]`)")
+        raw.refuse(
+            name,
+            is_bad,
+            f"a number or nothing (or leave the column out: `ignore: [{name}]`, or declare it as a "
+            f"category: `categorical: [{name}]`)",
+        )
         return parsed
     if not is_number(values):
         raise GradrankError(

@@ -91,13 +91,15 @@ class FirstRow(NamedTuple):
     text_ids: bool
 
 
-def first_row(path: Path) -> FirstRow:
+def first_row(path: Path, copy: Path | None = None) -> FirstRow:
     """Read the first row of a file, and return the properties of the file that follow from it.
+
+    path: the user's file, for messages. copy: the file to read; None for `path`.
 
     Rows are sparse if the first row leaves feature numbers out or has no features. A malformed row counts as dense. The
     error for it is raised later, when the rows are read. Raises GradrankError if features are numbered from 0.
     """
-    rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(path))
+    rows = (line.removeprefix(BYTE_ORDER_MARK).split(b"#")[0].split() for line in lines(copy or path))
     number, tokens = next((row for row in enumerate(rows, start=1) if len(row[1]) > 1), (0, []))
     if not tokens:
         return FirstRow(1, False, False)
@@ -106,7 +108,7 @@ def first_row(path: Path) -> FirstRow:
     if values[:1] == [0]:
         raise GradrankError(
             f"{path}: line {number}: features are numbered from 0, found {tokens[2].decode(errors='replace')!r}; "
-            "expected numbers from 1. Fix: add 1 to each number"
+            "expected numbers from 1. Fix: declare `features_from: 0` (`--features-from 0`)"
         )
     qid = tokens[1].removeprefix(b"qid:")
     text_ids = bool(qid) and qid != tokens[1] and not re.match(WHOLE, qid.decode(errors="replace"))
@@ -150,8 +152,8 @@ def read_rows(
     if code != scan.OK:
         expected = _expected(code, number, width, sparse, bool(edges))
         if code == scan.BAD_NUMBER and not _is_ascending(bytes(text), position):
-            expected = f"feature {number + 1}{' or a later one' if sparse else ''} (sort the features of"
-            expected += " each row by number, and delete repeated ones)"
+            expected = f"feature {number + 1}{' or a later one' if sparse else ''} ({_order_fault(text, position)};"
+            expected += " sort the features and delete repeated ones, or declare `repeated: last`)"
         raise source.error(queries, position, expected)
     for column, row, first, end in late[:late_count]:
         value = float(bytes(text[first:end]))
@@ -181,6 +183,23 @@ def _is_ascending(text: bytes, position: int) -> bool:
     words = text[start:end].partition(b"#")[0].split()[2:]
     numbers = [int(word[:9]) for word in (word.partition(b":")[0] for word in words) if word.isdigit()]
     return all(a < b for a, b in pairwise(numbers))
+
+
+def _order_fault(text: np.ndarray, position: int) -> str:
+    """Return the first feature of the row at a position that is repeated or out of order, as text for a message."""
+    content = bytes(text)
+    start, end = content.rfind(b"\n", 0, position) + 1, content.find(b"\n", position)
+    seen: dict[int, str] = {}
+    for word in content[start:end].partition(b"#")[0].decode(errors="replace").split()[2:]:
+        number, _, value = word.partition(":")
+        if not number.isdecimal():
+            break
+        if int(number) in seen:
+            return f"feature {number} has the values {seen[int(number)]} and {value}"
+        if seen and int(number) < (last := max(seen)):
+            return f"feature {number} with the value {value} comes after feature {last} with the value {seen[last]}"
+        seen[int(number)] = value
+    return "features out of order"
 
 
 def _expected(code: int, number: int, width: int, sparse: bool, has_edges: bool) -> str:

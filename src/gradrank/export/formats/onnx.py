@@ -1,7 +1,9 @@
 """The format `onnx`: every model that has a scoring form, with its preprocessing, for ONNX Runtime.
 
 The input `features` is a float32 matrix with one row per document, and the output `scores` a float64 matrix with one
-column. If the score depends on the other documents of the query, one run takes all documents of one query.
+column. The value of a feature with categories is the place of its level, from 0, in the list of levels in the metadata
+`levels`, or NaN for any other level. If the score depends on the other documents of the query, one run takes all
+documents of one query.
 """
 
 import json
@@ -23,21 +25,26 @@ class OnnxFormat(ModelFormat):
     summary = "any model with a scoring form, with its preprocessing, for ONNX Runtime"
     tolerance: ClassVar[float] = 1e-4
     extension = ".onnx"
+    expresses_steps: ClassVar[bool] = True
 
     def tolerance_of(self, form: ScoringForm) -> float:
         return self.tolerance if is_computed_in_float32(form) else SUMS
 
     def write(self, model: ExportedModel, out: Path) -> list[Path]:
         require("onnx", extra="onnx", needed_by="the format onnx")
-        from gradrank.export.onnx_graph import INPUT, Graph, normalised, outputs, scores_whole_queries
+        from gradrank.export.onnx_graph import INPUT, Graph, normalised, outputs, prepared, scores_whole_queries
 
         by_query = model.normaliser is not None and model.normaliser.method == "query"
         rows = "documents_of_one_query" if by_query or scores_whole_queries(model.form) else "documents"
         graph = Graph()
-        scores = outputs(graph, normalised(graph, INPUT, model.normaliser), model.form)
+        features = prepared(graph, INPUT, model.steps)
+        scores = outputs(graph, normalised(graph, features, model.normaliser), model.form)
         names = json.dumps(model.names, ensure_ascii=False)
         description = "Scores of documents for one query each. A higher score means a better rank in the query."
-        content = graph.model(len(model.names), rows, scores, description, {"feature_names": names, "rows": rows})
+        metadata = {"feature_names": names, "rows": rows}
+        metadata |= {"levels": json.dumps(model.levels, ensure_ascii=False)} if model.levels else {}
+        metadata |= {"data_sha256": model.data_sha256} if model.data_sha256 else {}
+        content = graph.model(len(model.names), rows, scores, description, metadata)
         out.write_bytes(content)
         return [out]
 

@@ -13,13 +13,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader
+from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader, has_missing_branches
 from gradrank.export.read_trees import NUMBER, Malformed, ReadLeaf, ReadSplit, ReadTree, float32_of
 from gradrank.export.writable_forms import (
     exact,
     float32_trees,
     folded,
-    has_missing_branches,
     linear_of,
     linear_without_normaliser,
     shortest,

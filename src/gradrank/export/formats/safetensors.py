@@ -14,24 +14,18 @@ import numpy as np
 from gradrank.base.errors import GradrankError
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader, is_computed_in_float32
 from gradrank.export.tensor_scores import normalised, outputs
-from gradrank.training.nets.attention_net import AttentionNet
-from gradrank.training.nets.net import INPUTS, Net
-from gradrank.training.nets.step_net import StepNet
-from gradrank.training.nets.steps import stored as stored_steps
 from gradrank.training.scoring_form import (
-    AttentionForm,
     Combined,
     KernelForm,
     LinearForm,
     NetForm,
     QuadraticForm,
     ScoringForm,
-    StepsForm,
     TreesForm,
 )
 
 METADATA = "model"  # the only metadata key, because safetensors writes several keys in a random order
-NORMALISER, FORMS, TOWER = "normaliser.", "forms.", "tower."  # prefixes of array names
+NORMALISER, FORMS = "normaliser.", "forms."  # prefixes of array names
 STATISTICS = {None: (), "query": (), "global": ("mean", "deviation")}
 SUMS = 1e-5  # tolerance of models without nets and kernels
 
@@ -96,36 +90,14 @@ def _stored(form: ScoringForm) -> tuple[Arrays, dict[str, Any]]:
         case QuadraticForm():
             return {"weights": form.weights, "unit": form.unit}, {"kind": "quadratic"}
         case NetForm():
-            return form.net.tensors(), {"kind": "net"} | _net_description(form.net)
-        case AttentionForm():
-            net, tower = form.net, None
-            arrays, description = stored_steps(net.input_steps, INPUTS)
-            arrays |= net.arrays | _input_arrays(net)
-            if net.net is not None:
-                tower = _net_description(net.net)
-                arrays |= {TOWER + name: array for name, array in net.net.tensors().items()}
-            steps = {"input_steps": description} if description else {}
-            return arrays, {"kind": "attention", "heads": net.heads, "tower": tower} | steps
-        case StepsForm():
-            arrays, description = stored_steps(form.net.steps)
-            return arrays | _input_arrays(form.net), {"kind": "steps", "steps": description}
+            arrays, steps = form.net.tensors()
+            return arrays, {"kind": "net", "steps": steps}
         case KernelForm():
             arrays = {name: getattr(form, name) for name in ("landmarks", "coefficients", "mean", "scale")}
             kernel = {"kernel": form.kernel.name, "gamma": form.kernel.gamma, "degree": form.kernel.degree}
             return arrays, {"kind": "kernel"} | kernel
         case Combined():
             return {"weights": form.weights}, {"kind": "combined", "rule": form.rule}
-
-
-def _net_description(net: Net) -> dict[str, Any]:
-    description = stored_steps(net.input_steps)[1]
-    steps = {"input_steps": description} if description else {}
-    return {"activation": net.activation, "layers": len(net.weights)} | steps
-
-
-def _input_arrays(net: AttentionNet | StepNet) -> Arrays:
-    limit = {} if net.log_limit is None else {"log_limit": np.array([net.log_limit])}
-    return {"mean": net.mean, "scale": net.scale} | limit
 
 
 class SafetensorsReader(Reader):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradrank.data.normalisation import Normaliser
-from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible
+from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, has_missing_branches
 from gradrank.export.read_trees import Malformed, parsed_json
 from gradrank.export.solr_reader import SolrReader
 from gradrank.export.writable_forms import (
@@ -27,7 +27,6 @@ from gradrank.export.writable_forms import (
     check_depth,
     float32_trees,
     folded,
-    has_missing_branches,
     linear_of,
     shortest,
     trees_of,
@@ -150,13 +149,12 @@ class Layers:
 def _net_layers(net: "Net") -> list[Layer]:
     if net.log_limit is not None:
         raise NotExpressible("the net replaces its inputs by sign(x) ln(1 + |x|), and Solr has no such normalizer")
-    if net.input_steps:
-        raise NotExpressible("the net has an embedding of features or clipped inputs, and Solr's nets have none")
-    if net.gains:
-        raise NotExpressible("the net has layer norms, and Solr's nets have none")
-    activations = [net.activation] * (len(net.weights) - 1) + ["identity"]
-    arrays = zip(net.weights, net.biases, activations, strict=True)
-    return [Layer(weights.T.astype(np.float64), bias.astype(np.float64), name) for weights, bias, name in arrays]
+    if net.layers is None:
+        raise NotExpressible("the net has other steps than layers with relu or tanh, and Solr's nets have none")
+    return [
+        Layer(weights.T.astype(np.float64), biases.astype(np.float64), activation or "identity")
+        for weights, biases, activation in net.layers
+    ]
 
 
 def _combined(layers: list[Layer], form: ScoringForm) -> list[Layer]:
@@ -187,6 +185,7 @@ class Solr(ModelFormat):
         normaliser, takes_missing = model.normaliser_of_documents(), False
         if (form := trees_of(model.form)) is not None:
             trees = float32_trees(form, normaliser)
+            model.check_missing_as_zero(trees)
             takes_missing = model.takes_missing and has_missing_branches(trees)
             content = _trees_content(trees, model.names, takes_missing)
         else:

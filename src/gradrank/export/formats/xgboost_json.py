@@ -13,9 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from gradrank.export.engines import MissingRule
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader
 from gradrank.export.read_trees import Malformed, ReadLeaf, ReadSplit, ReadTree, finite_float32, parsed_json, shown
-from gradrank.export.writable_forms import LARGEST, check_depth, exact, float32_trees, folded, shortest, trees_of
+from gradrank.export.writable_forms import (
+    LARGEST,
+    check_depth,
+    exact,
+    float32_trees,
+    folded,
+    shortest,
+    trees_of,
+    with_missing_right,
+)
 from gradrank.training.scoring_form import Combined, Tree
 
 UNCHANGED = {"binary:logitraw", "rank:ndcg", "rank:map", "rank:pairwise", "reg:linear"}
@@ -38,9 +48,14 @@ class XGBoostJson(ModelFormat):
             form, is_probability = form.forms[0], True
         if (trees := trees_of(form)) is None:
             raise NotExpressible("XGBoost's JSON dump has sums of trees only")
+        if is_probability and model.target is not None and model.target.engine == "vespa":
+            raise NotExpressible("the score is a probability, and Vespa reads lists of trees only")
         written = float32_trees(trees, model.normaliser_of_documents())
+        model.check_missing_as_zero(written)
         if not model.takes_missing:  # a feature that the search engine does not find is 0 in the data
             written = tuple(replace(tree, missing_left=tree.threshold >= 0.0) for tree in written)
+        if model.missing_is("no"):
+            written = tuple(map(with_missing_right, written))
         check_depth(written)
         text = "[\n" + ",\n".join(_tree_text(tree, model.names) for tree in written) + "\n]"
         if is_probability:
@@ -117,6 +132,13 @@ class XGBoostJsonReader(Reader):
         if self.is_logistic:
             total = (1.0 / (1.0 + np.exp(-total.astype(np.float64)))).astype(np.float32)
         return total.astype(np.float64)
+
+    def scores_under(self, rule: MissingRule, features: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the scores of an engine that follows a rule for missing features."""
+        if rule == "no":
+            trees = [replace(tree, missing_left=np.zeros(len(tree.feature), bool)) for tree in self.trees]
+            return replace(self, trees=trees).scores(features, offsets)
+        return super().scores_under(rule, features, offsets)
 
 
 def _parse_node(node: Any, columns: dict[str, int]) -> ReadLeaf | ReadSplit:

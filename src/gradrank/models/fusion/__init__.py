@@ -121,6 +121,7 @@ class Fusion(Model[P]):
     """A ranker with score = sum_m w_m points_m over the members m. `weigh` returns the weights, by default 1."""
 
     Params = FusionParams
+    reads_labels = "order"
     uses_weights = "documents"  # the training part is not used: the members were trained with its weights
 
     def __init__(self, params: P, weights: np.ndarray) -> None:

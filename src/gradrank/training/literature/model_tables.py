@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradrank.base.extensions import extension_of
+from gradrank.training.accepted_data import accepted_data
 from gradrank.training.literature import by_family
 from gradrank.training.model import Model
 from gradrank.training.registry import get_model, missing_packages, models
@@ -25,6 +26,8 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
       null if the model needs none;
     - `installed`: whether these packages are installed;
     - `needs_pairs`: whether the model learns from pairs of documents;
+    - `accepts`: the optional properties of data that the model accepts: some of `missing`, `categorical`, `sparse`,
+      `weights` and `gains`;
     - `takes_missing`: whether features may be NaN;
     - `uses_weights`: `documents` if the model uses weights of documents, `queries` if it uses weights that are equal
       within each query, or null if it refuses weights;
@@ -56,7 +59,8 @@ def model_table(name: str | None = None) -> "pl.DataFrame":
         for cls, year in members
     ]
     text = ("extra", "package", "uses_weights")  # null in every row if there are few models
-    return pl.DataFrame(rows, schema_overrides={"year": pl.Int64, **dict.fromkeys(text, pl.String)})
+    types = {"year": pl.Int64, "accepts": pl.List(pl.String), **dict.fromkeys(text, pl.String)}
+    return pl.DataFrame(rows, schema_overrides=types)
 
 
 def _described(cls: type[Model], family: str, year: str) -> dict[str, Any]:
@@ -70,6 +74,7 @@ def _described(cls: type[Model], family: str, year: str) -> dict[str, Any]:
         "extra": cls.extra,
         "installed": not missing_packages(cls),
         "needs_pairs": cls.needs_pairs,
+        "accepts": accepted_data(cls),
         "takes_missing": cls.takes_missing,
         "uses_weights": cls.uses_weights,
         "randomised": cls.uses_seed(cls.Params()),

@@ -9,7 +9,7 @@ import numpy as np
 from gradrank.base.compiled import compiled
 from gradrank.data.order import order
 from gradrank.training.loss import loss
-from gradrank.training.ndcg_gains import discounts
+from gradrank.training.ndcg_gains import discounts, gains_of
 
 
 @compiled("f8[:], i8[:]")
@@ -61,7 +61,7 @@ def cross_entropy(scores, target, weight, offsets):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="numbers")
 def listnet(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, sigma: float = 1.0
 ) -> tuple[float, np.ndarray]:
@@ -89,7 +89,7 @@ def listnet(
     return cost, sigma * gradient
 
 
-@loss
+@loss(reads_labels="numbers")
 def softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_i y_i ln p_i, where p = softmax(scores), and its gradient.
 
@@ -114,9 +114,14 @@ def softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tupl
     return cross_entropy(scores, target, total, offsets)
 
 
-@loss
+@loss(reads_labels="gains")
 def xe_ndcg(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, rng: np.random.Generator | None = None
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    rng: np.random.Generator | None = None,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_i phi_i ln p_i, where p = softmax(scores), and its gradient.
 
@@ -132,13 +137,14 @@ def xe_ndcg(
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         rng: generator of gamma. If None, every gamma is its mean, 1/2.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     gamma = np.full(len(scores), 0.5) if rng is None else rng.random(len(scores))
-    mass = np.exp2(labels) - gamma
+    mass = gains_of(labels, gains) + 1.0 - gamma
     total = np.bincount(queries, mass, len(offsets) - 1)
     weight = (np.diff(offsets) > 0).astype(np.float64)
     return cross_entropy(scores, mass / total[queries], weight, offsets)
@@ -181,8 +187,10 @@ def log_add(x, y):
     return high if low == -np.inf else high + np.log1p(np.exp(low - high))
 
 
-@loss
-def unique_softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
+@loss(reads_labels="gains")
+def unique_softmax(
+    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, gains: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
     """Return the sum over queries of the cost below, and its gradient with respect to the scores.
 
     The cost of a query is -sum_i (2^y_i - 1) ln [e^s_i / (e^s_i + sum_{y_j < y_i} e^s_j)]. Time per query:
@@ -196,15 +204,16 @@ def unique_softmax(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) 
         scores: (n,) float64.
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    return _by_grade(scores, labels, offsets, order(labels.astype(np.float64), offsets))
+    return _by_grade(scores, labels, gains_of(labels, gains), offsets, order(labels.astype(np.float64), offsets))
 
 
-@compiled("f8[:], i8[:], i8[:], i8[:]")
-def _by_grade(scores, labels, offsets, ordered):
+@compiled("f8[:], i8[:], f8[:], i8[:], i8[:]")
+def _by_grade(scores, labels, gains, offsets, ordered):
     cost = 0.0
     gradient = np.zeros(len(scores))
     below = np.empty(len(scores))  # ln sum of exp(score) over the lower grades
@@ -222,7 +231,7 @@ def _by_grade(scores, labels, offsets, ordered):
             row = ordered[place]
             if place > a and labels[row] != labels[ordered[place - 1]]:
                 higher = level
-            gain = 2.0 ** labels[row] - 1.0
+            gain = gains[row]
             log_sum = log_add(scores[row], below[place])
             cost += gain * (log_sum - scores[row])
             gradient[row] = gain * np.expm1(scores[row] - log_sum) + np.exp(scores[row] + higher)
@@ -231,7 +240,7 @@ def _by_grade(scores, labels, offsets, ordered):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="order")
 def listmle(
     scores: np.ndarray,
     labels: np.ndarray,
@@ -287,9 +296,14 @@ def position_weights(offsets):
     return out
 
 
-@loss
+@loss(reads_labels="gains")
 def mdprank(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, rng: np.random.Generator | None = None
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    rng: np.random.Generator | None = None,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_t G_t ln pi_t for one drawn ranking per query, and its gradient.
 
@@ -309,20 +323,21 @@ def mdprank(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         rng: generator of Gumbel noise; the ranking is the order of the noisy scores (Yellott 1977). If None, no noise
             is added.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
     noise = 0.0 if rng is None else rng.gumbel(size=len(scores))
     ordered = order(scores + noise, offsets)
-    return order_likelihood(scores, offsets, ordered, returns(labels[ordered], offsets))
+    return order_likelihood(scores, offsets, ordered, returns(gains_of(labels, gains)[ordered], offsets))
 
 
-@compiled("i8[:], i8[:]")
+@compiled("f8[:], i8[:]")
 def returns(ranked, offsets):
     """Return the (n,) float64 returns: for each rank, the part of DCG from this rank and all later ranks.
 
-    ranked: (n,) grades in rank order, query by query.
+    ranked: (n,) gains in rank order, query by query.
     """
     out = np.empty(len(ranked))
     for q in range(len(offsets) - 1):
@@ -330,12 +345,12 @@ def returns(ranked, offsets):
         discount = discounts(b - a, b - a)
         total = 0.0
         for r in range(b - 1, a - 1, -1):
-            total += (2.0 ** ranked[r] - 1.0) * discount[r - a]
+            total += ranked[r] * discount[r - a]
             out[r] = total
     return out
 
 
-@loss
+@loss(reads_labels="numbers")
 def rankcosine(
     scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, centred: bool = False
 ) -> tuple[float, np.ndarray]:

@@ -27,7 +27,7 @@ def pair_cost(difference: np.ndarray, target: np.ndarray | float = 1.0, sigma: f
     return np.asarray(np.logaddexp(0.0, o) - target * o)
 
 
-@loss(on_pairs=True)
+@loss(on_pairs=True, reads_labels="order")
 def ranknet(
     scores: np.ndarray, labels: np.ndarray | Pairs, offsets: np.ndarray, *, sigma: float = 1.0, ties: bool = False
 ) -> tuple[float, np.ndarray]:
@@ -206,7 +206,7 @@ def _pair_cost(o, complement):
     return max(-o, 0.0) + np.log1p(e) + complement * o, complement - (e if o >= 0.0 else 1.0) / (1.0 + e)
 
 
-@loss
+@loss(reads_labels="order")
 def pairwise_hinge(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over pairs with y_i > y_j of max(0, 1 - (s_i - s_j)), and its gradient.
 
@@ -264,7 +264,7 @@ def _violations(scores, labels, offsets, ranked):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="numbers")
 def pairwise_mse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over all pairs i < j of ((y_i - y_j) - (s_i - s_j))^2, and its gradient.
 
@@ -286,7 +286,7 @@ def pairwise_mse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) ->
     return centred_squares(scores, labels, offsets, True)
 
 
-@loss
+@loss(reads_labels="order")
 def frank(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over pairs with y_i > y_j of 1 - sqrt(P_ij), and its gradient with respect to the scores.
 

@@ -6,7 +6,7 @@ from gradrank.base.compiled import compiled
 from gradrank.training.loss import loss
 
 
-@loss
+@loss(reads_labels="numbers")
 def squared_error(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over documents of (y_i - s_i)^2, and its gradient with respect to the scores.
 
@@ -28,7 +28,7 @@ def squared_error(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -
     return float(errors @ errors), 2.0 * errors
 
 
-@loss
+@loss(reads_labels="numbers")
 def pointwise_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over queries of sqrt(mean_i (y_i - s_i)^2), and its gradient with respect to the scores.
 
@@ -66,7 +66,7 @@ def _errors(scores, labels, offsets):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="numbers")
 def query_rmse(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum over queries of sum_i (d_i - mean(d))^2 with d_i = y_i - s_i, and its gradient.
 
@@ -113,7 +113,7 @@ def _highest_grade(labels: np.ndarray) -> int:
     return max(int(labels.max(initial=0)), 1)
 
 
-@loss(outputs=_highest_grade)
+@loss(outputs=_highest_grade, reads_labels="grades")
 def ordinal(scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray) -> tuple[float, np.ndarray]:
     """Return sum_i sum_{k=1..K} BCE(sig(o_ik), [y_i >= k]), and its gradient with respect to the outputs o.
 

@@ -13,9 +13,14 @@ from gradrank.training.loss import loss
 from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
 
 
-@loss
+@loss(reads_labels="gains")
 def approx_ndcg(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 0.1
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    temperature: float = 0.1,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_i G_i / log2(1 + r_i), and its gradient with respect to the scores.
 
@@ -33,11 +38,14 @@ def approx_ndcg(
         labels: (n,) integer grades.
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         temperature: scale of score differences in the smooth ranks.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    return smooth_ndcg(scores / temperature, ideal_shares(labels, offsets, ALL_RANKS), offsets, 1.0 / temperature)
+    return smooth_ndcg(
+        scores / temperature, ideal_shares(labels, offsets, ALL_RANKS, gains), offsets, 1.0 / temperature
+    )
 
 
 @compiled("f8[:], f8[:], i8[:], f8")
@@ -75,7 +83,7 @@ def smooth_ndcg(scores, share, offsets, slope):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="gains")
 def gumbel_approx_ndcg(
     scores: np.ndarray,
     labels: np.ndarray,
@@ -84,6 +92,7 @@ def gumbel_approx_ndcg(
     rng: np.random.Generator | None = None,
     temperature: float = 0.1,
     draws: int = 8,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the mean cost of `approx_ndcg` over `draws` samples of noisy scores, and its gradient.
 
@@ -101,11 +110,12 @@ def gumbel_approx_ndcg(
         rng: generator of the noise. If None, the cost is that of `approx_ndcg` without noise.
         temperature: as in `approx_ndcg`.
         draws: number of samples.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    share = ideal_shares(labels, offsets, ALL_RANKS)
+    share = ideal_shares(labels, offsets, ALL_RANKS, gains)
     cost, gradient = 0.0, np.zeros(len(scores))
     count = draws if rng is not None else 1
     for _ in range(count):
@@ -116,9 +126,15 @@ def gumbel_approx_ndcg(
     return cost / count, gradient / count
 
 
-@loss
+@loss(reads_labels="gains")
 def smoothrank(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    temperature: float = 1.0,
+    cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_{r<=cutoff} sum_i G_i h_ir / log2(1 + r), and its gradient.
 
@@ -140,11 +156,12 @@ def smoothrank(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         temperature: scale of squared score differences.
         cutoff: number of ranks that count.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    share = ideal_shares(labels, offsets, cutoff)
+    share = ideal_shares(labels, offsets, cutoff, gains)
     return _near_ranks(scores, share, offsets, order(scores, offsets), temperature, cutoff)
 
 
@@ -170,9 +187,15 @@ def _near_ranks(scores, share, offsets, ranked, temperature, cutoff):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="gains")
 def softrank(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, delta: float = 1.0, cutoff: int = ALL_RANKS
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    delta: float = 1.0,
+    cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of 1 - sum_j G_j sum_{r<=cutoff} p_j(r) / log2(1 + r), and its gradient.
 
@@ -193,11 +216,12 @@ def softrank(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         delta: standard deviation of the noise on the scores.
         cutoff: number of ranks that count.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    return _expected(scores, ideal_shares(labels, offsets, cutoff), offsets, math.sqrt(2.0) * delta, cutoff)
+    return _expected(scores, ideal_shares(labels, offsets, cutoff, gains), offsets, math.sqrt(2.0) * delta, cutoff)
 
 
 @compiled("f8[:], f8[:], i8[:], f8, i8")
@@ -313,9 +337,15 @@ def soft_sort_gradient(scores, soft, slope, temperature):
     return gradient
 
 
-@loss
+@loss(reads_labels="gains")
 def pirank(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 5.0, cutoff: int = ALL_RANKS
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    temperature: float = 5.0,
+    cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_{r<=cutoff} (P G)_r / log2(1 + r), and its gradient.
 
@@ -332,11 +362,12 @@ def pirank(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         temperature: temperature of NeuralSort.
         cutoff: number of ranks that count.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    return _pirank_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
+    return _pirank_ndcg(scores, ideal_shares(labels, offsets, cutoff, gains), offsets, temperature, cutoff)
 
 
 @compiled("f8[:], f8[:], i8[:], f8, i8")
@@ -358,9 +389,15 @@ def _pirank_ndcg(scores, share, offsets, temperature, cutoff):
     return cost, gradient
 
 
-@loss
+@loss(reads_labels="gains")
 def neural_ndcg(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, temperature: float = 1.0, cutoff: int = ALL_RANKS
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    temperature: float = 1.0,
+    cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over queries of -sum_{r<=cutoff} (P G)_r / log2(1 + r), and its gradient.
 
@@ -380,11 +417,12 @@ def neural_ndcg(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         temperature: temperature of NeuralSort.
         cutoff: number of ranks that count.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    return _neural_ndcg(scores, ideal_shares(labels, offsets, cutoff), offsets, temperature, cutoff)
+    return _neural_ndcg(scores, ideal_shares(labels, offsets, cutoff, gains), offsets, temperature, cutoff)
 
 
 @compiled("f8[:], f8[:], i8[:], f8, i8")

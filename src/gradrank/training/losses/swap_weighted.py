@@ -9,7 +9,7 @@ from gradrank.base.errors import GradrankError, unknown
 from gradrank.data.order import descending, order
 from gradrank.training.loss import loss
 from gradrank.training.losses.pairwise import accumulate_by_pairs
-from gradrank.training.ndcg_gains import ALL_RANKS, discounts, ideal_shares
+from gradrank.training.ndcg_gains import ALL_RANKS, discounts, gains_of, ideal_shares
 
 
 class SwapWeights(NamedTuple):
@@ -23,9 +23,15 @@ class SwapWeights(NamedTuple):
     scale: np.ndarray
 
 
-@loss
+@loss(reads_labels="gains")
 def lambdarank(
-    scores: np.ndarray, labels: np.ndarray, offsets: np.ndarray, *, sigma: float = 1.0, normalize: bool = False
+    scores: np.ndarray,
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    *,
+    sigma: float = 1.0,
+    normalize: bool = False,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over pairs of |dNDCG_ij| ln(1 + e^(-sigma (s_i - s_j))), and its gradient.
 
@@ -44,11 +50,13 @@ def lambdarank(
         offsets: (q+1,) int64; query i has the rows offsets[i]:offsets[i+1].
         sigma: scale of score differences.
         normalize: whether `normalize_by_query` is applied to the gradient. The cost does not change.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
     """
-    cost, gradient = swap_weighted_cost(scores, labels, offsets, order(scores, offsets), sigma, False)
+    ranked = order(scores, offsets)
+    cost, gradient = swap_weighted_cost(scores, labels, gains_of(labels, gains), offsets, ranked, sigma, False)
     return cost, normalize_by_query(gradient, offsets) if normalize else gradient
 
 
@@ -62,13 +70,14 @@ def normalize_by_query(gradient: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return gradient / np.repeat(np.where(total > 0.0, total, 1.0), np.diff(offsets))
 
 
-@compiled("f8[:], i8[:], i8[:], i8[:], f8, b1")
-def swap_weighted_cost(scores, labels, offsets, ranked, sigma, ties):
+@compiled("f8[:], i8[:], f8[:], i8[:], i8[:], f8, b1")
+def swap_weighted_cost(scores, labels, gain, offsets, ranked, sigma, ties):
     """Return RankNet's cost and its (n,) gradient, with the pairs weighted by `ndcg_swap`.
 
-    ranked: (n,) row numbers by descending score within each query. ties: whether pairs of equal grades count.
+    gain: (n,) gains. ranked: (n,) row numbers by descending score within each query. ties: whether pairs of equal
+    grades count.
     """
-    weights = ndcg_swap(labels, offsets, ranked)
+    weights = ndcg_swap(gain, offsets, ranked)
     cost = 0.0
     gradient = np.zeros(len(scores))
     for q in range(len(offsets) - 1):
@@ -77,20 +86,18 @@ def swap_weighted_cost(scores, labels, offsets, ranked, sigma, ties):
 
 
 @compiled()
-def ndcg_swap(labels, offsets, ranked):
+def ndcg_swap(gain, offsets, ranked):
     """Return the weights |dNDCG_ij| = |G_i - G_j| |D_i - D_j| / IDCG as SwapWeights.
 
-    A weight is the change of NDCG if documents i and j exchange their ranks (Burges 2010, section 4). The gain is
-    G = 2^y - 1, and the discount is D = 1 / log2(1 + rank) without a cutoff. All weights of a query with IDCG 0 are 0.
-    ranked: (n,) row numbers by descending score within each query.
+    A weight is the change of NDCG if documents i and j exchange their ranks (Burges 2010, section 4). The
+    discount is D = 1 / log2(1 + rank) without a cutoff. All weights of a query with IDCG 0 are 0.
+    gain: (n,) gains G. ranked: (n,) row numbers by descending score within each query.
     """
-    gain, discount = np.empty(len(labels)), np.empty(len(labels))
+    discount = np.empty(len(gain))
     scale = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
         a, b = offsets[q], offsets[q + 1]
         ideal = 0.0
-        for i in range(a, b):
-            gain[i] = 2.0 ** labels[i] - 1.0
         best = descending(gain[a:b])
         for i in range(b - a):
             d = 1.0 / np.log2(i + 2.0)
@@ -104,7 +111,7 @@ def ndcg_swap(labels, offsets, ranked):
 WEIGHTINGS = ("loss1", "loss2", "loss2++", "arp1", "arp2")
 
 
-@loss
+@loss(reads_labels="gains")
 def lambdaloss(
     scores: np.ndarray,
     labels: np.ndarray,
@@ -114,6 +121,7 @@ def lambdaloss(
     sigma: float = 1.0,
     mu: float = 10.0,
     cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the sum over pairs of w_ij log2(1 + e^(-sigma (s_i - s_j))), and its gradient.
 
@@ -141,6 +149,7 @@ def lambdaloss(
         sigma: scale of score differences.
         mu: factor of d in loss2++.
         cutoff: only pairs in which both ranks are at most `cutoff` count, and IDCG is IDCG@cutoff.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
@@ -150,7 +159,9 @@ def lambdaloss(
     """
     if weighting not in WEIGHTINGS:
         raise GradrankError(unknown("weighting", weighting, WEIGHTINGS))
-    share = ideal_shares(labels, offsets, cutoff)
+    if gains is not None and weighting.startswith("arp"):
+        raise GradrankError(f"weighting {weighting}: its weights are grades, not gains. Fix: choose another weighting")
+    share = ideal_shares(labels, offsets, cutoff, gains)
     kind = WEIGHTINGS.index(weighting)
     return _pairs(scores, labels, offsets, order(scores, offsets), share, kind, sigma, mu, cutoff)
 
@@ -207,7 +218,7 @@ def _weight(kind, grade, other_grade, share, other_share, place, other_place, di
 MEASURES = ("ndcg", "mrr")
 
 
-@loss
+@loss(reads_labels="gains")
 def yeti(
     scores: np.ndarray,
     labels: np.ndarray,
@@ -217,6 +228,7 @@ def yeti(
     measure: str = "ndcg",
     draws: int = 10,
     cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
     """Return the mean over noisy orders of sum_r w_r ln(1 + e^(-(s_i - s_j))), summed over queries, and its gradient.
 
@@ -246,6 +258,7 @@ def yeti(
         measure: "ndcg" or "mrr".
         draws: number of orders.
         cutoff: number of ranks that count.
+        gains: gain per grade from 0; None for 2^grade - 1.
 
     Returns:
         The cost and its (n,) float64 gradient with respect to the scores.
@@ -256,7 +269,7 @@ def yeti(
     if measure not in MEASURES:
         raise GradrankError(unknown("measure", measure, MEASURES))
     count = draws if rng is not None else 1
-    share = ideal_shares(labels, offsets, cutoff)
+    share = ideal_shares(labels, offsets, cutoff, gains)
     cost, gradient = 0.0, np.zeros(len(scores))
     for _ in range(count):
         noise = 0.0 if rng is None else rng.logistic(size=len(scores))

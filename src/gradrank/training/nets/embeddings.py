@@ -15,7 +15,7 @@ An embedding maps each feature of a document to a vector, with weights of its ow
 import numpy as np
 import torch
 
-from gradrank.training.nets.layers import array, uniform
+from gradrank.training.nets.layers import Chain, Flatten, Layer, ListPadding, array, uniform
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.scorer import Inputs
 from gradrank.training.nets.steps import (
@@ -47,7 +47,7 @@ class CosineOfTurns(torch.autograd.Function):
         return slope * (-2.0 * np.pi * cosine_of_turns(x - 0.25))
 
 
-class LinearPerFeature(torch.nn.Module):
+class LinearPerFeature(Layer):
     """Maps (n, d, inputs) to (n, d, outputs) with weights and biases of its own per feature."""
 
     def __init__(self, features: int, inputs: int, outputs: int, generator: torch.Generator) -> None:
@@ -55,25 +55,17 @@ class LinearPerFeature(torch.nn.Module):
         self.weight = uniform((features, inputs, outputs), inputs**-0.5, generator)
         self.bias = uniform((features, outputs), inputs**-0.5, generator)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
         return (x.transpose(0, 1) @ self.weight).transpose(0, 1) + self.bias
 
     def steps(self) -> Steps:
         return Linear(array(self.weight)), Shift(array(self.bias))
 
 
-class Embedding(torch.nn.Module):
-    """An embedding of d features. `width` is the width per feature."""
+class Embedding(Layer):
+    """An embedding of d features: it maps (n, d) features to (n, d, width) vectors."""
 
     width: int
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the (n, d, width) embeddings of (n, d) features."""
-        raise NotImplementedError
-
-    def steps(self) -> Steps:
-        """Return copies of the weights as steps that map (n, d, 1) features to (n, d, width) embeddings."""
-        raise NotImplementedError
 
 
 class PiecewiseLinear(Embedding):
@@ -92,7 +84,7 @@ class PiecewiseLinear(Embedding):
         else:
             self.linear = LinearPerFeature(features, bins, width, generator)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
         x = x[:, :, None]
         encoded = (x * self.unit + self.offset).clamp(self.low, self.high)
         if self.is_version_b:
@@ -122,7 +114,7 @@ class Periodic(Embedding):
         else:
             self.linear = LinearPerFeature(features, 2 * count, self.width, generator)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
         turns = x[:, :, None] * self.frequencies
         if self.has_biases:
             waves = _cosine(turns + self.phases / (2.0 * np.pi))
@@ -179,21 +171,14 @@ def create_embedding(
             return Periodic(features, params, generator, has_biases=params.embedding == "pbld")
 
 
-class EmbeddedInputs(torch.nn.Module):
-    """The inputs of the first layer of a scorer: (n, width) rows with the embeddings of all features of a document.
+def embedded(
+    inputs: Inputs, params: ScorerParams, generator: torch.Generator, is_version_b: bool = False
+) -> tuple[Layer, int]:
+    """Return a layer with the embeddings of all features of a document as one row, and the length of the row.
 
-    Without an embedding, they are the features.
+    Without an embedding, the row has the features.
     """
-
-    def __init__(self, inputs: Inputs, params: ScorerParams, generator: torch.Generator) -> None:
-        super().__init__()
-        self.embedding = create_embedding(inputs, params, generator)
-        self.width = inputs.features.shape[1] * (1 if self.embedding is None else self.embedding.width)
-        self.first_steps = inputs.steps
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x if self.embedding is None else self.embedding(x).flatten(1)
-
-    def steps(self) -> Steps:
-        """Return copies of the weights as steps on the standardised features."""
-        return self.first_steps if self.embedding is None else (*self.first_steps, *self.embedding.steps())
+    embedding, features = create_embedding(inputs, params, generator, is_version_b), inputs.features.shape[1]
+    if embedding is None:
+        return Flatten(), features
+    return Chain(embedding, Flatten()), features * embedding.width

@@ -1,6 +1,7 @@
-"""Compiled functions of layers: affine maps, layer norm, SELU and attention within a document.
+"""Compiled functions of layers: affine maps, layer norm, SELU, and attention within a document and over documents.
 
-The order of the sums for a document depends only on this document.
+The order of the sums for a document depends only on this document. Sums over the documents of a query are computed in
+float64. So equal documents of a query have exactly equal results, and a permutation of the documents permutes them.
 """
 
 import numpy as np
@@ -130,7 +131,7 @@ def selu(x):
 def attend_within(query, key, value, heads):
     """Return the (n, queries, width) float32 outputs of softmax attention within each of n documents.
 
-    Each head uses its own width / heads columns, as in `attend` in attention_net. All numbers are float32.
+    Each head uses its own width / heads columns, as in `attend`. All numbers are float32.
 
     query: (n, queries, width). key, value: (n, tokens, width) each. heads: number of heads.
     """
@@ -160,4 +161,41 @@ def attend_within(query, key, value, heads):
                     weight, values = logits[j] / total, value[i, j, start : start + head_width]
                     for k in range(head_width):
                         row[k] += weight * values[k]
+    return out
+
+
+@compiled("f4[:,:], f4[:,:], f4[:,:], i8[:], i8")
+def attend(query, key, value, offsets, heads):
+    """Return the (n, width) float32 outputs of attention from each document to all documents of its query.
+
+    Each head uses its own width / heads columns. The output of a head for document i is the mean of the values of the
+    documents j, with the weights softmax_j(query_i . key_j / sqrt(width / heads)).
+
+    query, key, value: (n, width) float32 each. offsets: (q+1,) int64. heads: number of heads.
+    """
+    n, width = query.shape
+    head_width = width // heads
+    out = np.empty((n, width), query.dtype)
+    for q in range(len(offsets) - 1):
+        a, b = offsets[q], offsets[q + 1]
+        # The inner loop runs over the documents j, because sums over k in a fixed order cannot use wide registers.
+        columns, logits = np.ascontiguousarray(key[a:b].T), np.empty(b - a)
+        for i in range(a, b):
+            for start in range(0, width, head_width):
+                logits[:] = 0.0
+                for k in range(start, start + head_width):
+                    for j in range(b - a):
+                        logits[j] += query[i, k] * columns[k, j]
+                highest = -np.inf
+                for j in range(b - a):
+                    logits[j] /= np.sqrt(head_width)
+                    highest = max(highest, logits[j])
+                total, sums = 0.0, np.zeros(head_width)
+                for j in range(a, b):
+                    weight = np.exp(logits[j - a] - highest)
+                    total += weight
+                    for k in range(head_width):
+                        sums[k] += weight * value[j, start + k]
+                for k in range(head_width):
+                    out[i, start + k] = sums[k] / total
     return out

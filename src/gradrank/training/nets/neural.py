@@ -5,13 +5,14 @@ space. The loss and the scorer are parameters, and all combinations are valid. I
 model, the settings of the loss are those of the loss's own paper.
 """
 
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any, Self, TypeVar
 
 from gradrank.data.collection import Collection
 from gradrank.training.loss import Loss
-from gradrank.training.model import Callback, param
+from gradrank.training.model import Callback, LabelReading, param
 from gradrank.training.nets.net_params import NeuralParams
 from gradrank.training.nets.net_ranker import NetRanker
 from gradrank.training.nets.torch_training import train_net
@@ -65,8 +66,14 @@ class NeuralRanker(NetRanker[N]):
             loss = partial(loss, ties=train.ties)
         else:
             train = with_grades_to_order(train, cls.name)
+            loss = partial(loss, **function.gain_setting(train))
+            train = replace(train, labels=function.labels_of(train))
         outputs = function.outputs(train.labels)
         return cls(train_net(train, vali, loss, params, seed, callback, outputs))
+
+    @classmethod
+    def label_reading(cls, params: N) -> LabelReading:
+        return find_loss(params.loss).reads_labels
 
     @classmethod
     def bound_loss(cls, params: N) -> Loss:

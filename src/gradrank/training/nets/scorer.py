@@ -1,21 +1,22 @@
-"""The interface of scorers during training with torch, and the inputs, the dropout and the noise of scorers.
+"""Scorers during training with torch, and their inputs.
 
 Each scorer has a module in gradrank.training.scorers. The function with the name of this module creates the scorer; its
-arguments are (inputs, params, outputs, seed). A trained scorer is exported as NumPy arrays.
+arguments are (inputs, params, outputs, seed). The layers of a scorer have the steps of the trained net.
 
 The robust scaling of features is that of RealMLP (Holzmüller et al. 2024, section 3).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from gradrank.training.nets.net import log1p, standardisation, standardised
+from gradrank.training.nets.layers import Chain, Layer, ListPadding, Noise, TrainingNoise
+from gradrank.training.nets.net import Net, log1p, standardisation, standardised
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.steps import SmoothClip, Steps, run_on_features
+from gradrank.training.nets.steps import SmoothClip, Steps, run
 
 
 def quantiles(features: np.ndarray, levels: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -74,7 +75,7 @@ class Inputs(NamedTuple):
         memory.
         """
         batch = standardised(self.features[rows], self.mean, self.scale)
-        return torch.tensor(run_on_features(self.steps, batch), device=self.device)
+        return torch.tensor(run(self.steps, batch[:, :, None])[:, :, 0], device=self.device)
 
     @classmethod
     def of(
@@ -91,45 +92,19 @@ class Inputs(NamedTuple):
         steps: Steps = (CLIP,) if is_robust else ()
         edges = None
         if params.embedding == "piecewise_linear":
-            prepared = run_on_features(steps, standardised(features, mean, scale))
+            prepared = run(steps, standardised(features, mean, scale)[:, :, None])[:, :, 0]
             edges = quantiles(prepared, np.linspace(0.0, 1.0, params.embedding_bins + 1), weights)
         return cls(features, mean, scale, limit, device, steps, edges)
 
 
-class TrainingNoise(torch.nn.Module):
-    """Dropout and Gaussian noise during training. The random numbers come from a NumPy generator."""
+class Scorer:
+    """A scorer that `train_net` trains."""
 
-    def __init__(self, dropout: float, noise: float, seed: int) -> None:
-        super().__init__()
-        self.dropout, self.noise = dropout, noise
-        self.generator = np.random.default_rng([seed, 2])  # torch_training uses `seed` and [seed, 1]
+    def __init__(self, inputs: Inputs, layers: Layer, noise: TrainingNoise) -> None:
+        """Create a scorer of layers on the preprocessed features. `noise` has the dropout of the layers."""
+        self.inputs, self.noise = inputs, noise
+        self.layers = Chain(Noise(noise), layers).to(inputs.device)
 
-    def drop(self, x: torch.Tensor) -> torch.Tensor:
-        """Return `x` after dropout.
-
-        Each number becomes 0 with probability `dropout`, and is otherwise divided by 1 - dropout. Outside training, `x`
-        is returned unchanged.
-        """
-        if not (self.training and self.dropout):
-            return x
-        kept = self.generator.random(x.shape, np.float32) >= self.dropout  # 5 times as fast as torch's bernoulli_
-        return x * torch.from_numpy(kept * np.float32(1.0 / (1.0 - self.dropout))).to(x.device)
-
-    def add_noise(self, x: torch.Tensor) -> torch.Tensor:
-        """Return `x` plus normal noise with standard deviation `noise`. Outside training, no noise is added."""
-        if not (self.training and self.noise):
-            return x
-        draws = self.generator.standard_normal(x.shape, np.float32)
-        return x + self.noise * torch.from_numpy(draws).to(x.device)
-
-
-class Scorer(ABC):
-    """A scorer that `train_net` trains. `layers` contains all parameters."""
-
-    inputs: Inputs
-    layers: torch.nn.Module
-
-    @abstractmethod
     def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
         """Return the (n, outputs) outputs for the documents of the training part with the (n,) row numbers `rows`.
 
@@ -138,10 +113,17 @@ class Scorer(ABC):
         offsets: (q+1,) offsets of whole queries within `rows`. If None, all rows belong to one query. Scorers that
         process documents independently ignore the offsets.
         """
+        outputs = self.layers(self.inputs.of_rows(rows), self.lists(rows, offsets))
+        return outputs[:, 0] if outputs.ndim == 3 and outputs.shape[1] == 1 else outputs
 
-    @abstractmethod
-    def export(self) -> Any:
-        """Return a copy that scores without torch: a Net, an AttentionNet or a StepNet."""
+    def lists(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding | None:
+        """Return the layout of the queries, which only a ListScorer needs."""
+        return None
+
+    def export(self) -> Net:
+        """Return a copy that scores without torch."""
+        inputs = self.inputs
+        return Net((*inputs.steps, *self.layers.steps()), inputs.mean, inputs.scale, inputs.log_limit)
 
     def optimiser(self, params: ScorerParams) -> torch.optim.AdamW:
         """Return the optimiser of the scorer: by default AdamW with equal settings for all layers."""
@@ -158,6 +140,34 @@ class Scorer(ABC):
         """Return the query numbers of one epoch in random order, split into batches of at most `batch_queries`."""
         queries = len(offsets) - 1
         return np.array_split(shuffle.permutation(queries), -(-queries // batch_queries))
+
+
+CELLS = 1 << 20  # maximum of queries x longest x longest per batch, to limit the memory of a step
+
+
+class ListScorer(Scorer):
+    """A scorer whose outputs depend on all documents of a query. Its batches contain queries of similar length."""
+
+    def lists(self, rows: np.ndarray, offsets: np.ndarray | None) -> ListPadding:
+        return ListPadding.of(np.array([0, len(rows)]) if offsets is None else offsets, self.inputs.device)
+
+    def batches(self, shuffle: np.random.Generator, offsets: np.ndarray, batch_queries: int) -> list[np.ndarray]:
+        """Return the batches of an epoch in random order. Each batch is an array of query numbers.
+
+        The queries of a batch have similar lengths, and queries of equal length are in random order. A batch has at
+        most `batch_queries` queries. Unless a batch is a single query, queries x longest x longest is at most CELLS,
+        where `longest` is the length of the longest query of the batch.
+        """
+        sizes = np.diff(offsets)
+        queries = shuffle.permutation(len(sizes))
+        queries = queries[np.argsort(sizes[queries], kind="stable")]
+        starts = [0]
+        for at, query in enumerate(queries):
+            count = at - starts[-1] + 1
+            if count > batch_queries or (count > 1 and count * int(sizes[query]) ** 2 > CELLS):
+                starts.append(at)
+        shares = [queries[a:b] for a, b in pairwise([*starts, len(queries)])]
+        return [shares[i] for i in shuffle.permutation(len(shares))]
 
 
 def adamw(parameters: Iterable[Any], params: ScorerParams, beta2: float = 0.999) -> torch.optim.AdamW:

@@ -14,39 +14,45 @@ distribution by its quantiles, and here features are standardised.
 Source: Gorishniy et al. 2021, Revisiting deep learning models for tabular data.
 """
 
-import numpy as np
+from typing import Self
+
 import torch
 
 from gradrank.training.nets.embeddings import LinearPerFeature, create_embedding
-from gradrank.training.nets.layers import affine, array, product, uniform
-from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise, adamw
-from gradrank.training.nets.step_net import StepNet
-from gradrank.training.nets.steps import (
-    Activation,
-    Attention,
-    First,
-    LayerNorm,
-    Linear,
-    Prepend,
-    Scale,
-    Shift,
-    Steps,
-    Sum,
+from gradrank.training.nets.layers import (
+    Activated,
+    Add,
+    Chain,
+    Dropout,
+    Layer,
+    ListPadding,
+    Norm,
+    NumpyDense,
+    TrainingNoise,
+    affine,
+    array,
+    product,
+    uniform,
 )
+from gradrank.training.nets.net_params import ScorerParams
+from gradrank.training.nets.scorer import Inputs, Scorer, adamw
+from gradrank.training.nets.steps import Attention, First, Linear, Prepend, Scale, Shift, Steps
 
 
-def uniform_layer(inputs: int, outputs: int, generator: torch.Generator, has_zero_biases: bool) -> torch.nn.Linear:
-    """Return a linear layer whose weights and biases are uniform in +-1 / sqrt(inputs), as those of torch.nn.Linear."""
-    layer = torch.nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")  # draws no initial weights
-    layer.weight = uniform((outputs, inputs), inputs**-0.5, generator)
-    layer.bias = torch.nn.Parameter(torch.zeros(outputs))
-    if not has_zero_biases:
-        layer.bias = uniform((outputs,), inputs**-0.5, generator)
-    return layer
+class TokenDense(NumpyDense):
+    """A dense layer on tokens, whose bias is added last in steps. Its numbers are uniform in +-1 / sqrt(inputs)."""
+
+    @classmethod
+    def drawn(cls, inputs: int, outputs: int, generator: torch.Generator, has_zero_biases: bool) -> Self:
+        """Create a layer with random weights, as those of torch.nn.Linear."""
+        weight = uniform((outputs, inputs), inputs**-0.5, generator)
+        return cls(weight, None if has_zero_biases else uniform((outputs,), inputs**-0.5, generator))
+
+    def steps(self) -> Steps:
+        return Linear(array(self.weight).T.copy()), Shift(array(self.bias)[None, :])
 
 
-class FeatureTokens(torch.nn.Module):
+class FeatureTokens(Layer):
     """Maps (n, d) features to (n, 1 + d, width) tokens, the first of which is learned."""
 
     def __init__(self, inputs: Inputs, params: ScorerParams, generator: torch.Generator) -> None:
@@ -60,7 +66,7 @@ class FeatureTokens(torch.nn.Module):
         else:
             self.linear = LinearPerFeature(features, self.embedding.width, width, generator)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
         x = self._feature_tokens(x)
         return torch.cat([self.first_token.expand(len(x), 1, -1), x], dim=1)
 
@@ -76,91 +82,76 @@ class FeatureTokens(torch.nn.Module):
         return *self.embedding.steps(), *self.linear.steps(), first
 
 
-class FeatureBlock(torch.nn.Module):
-    """One block on (n, tokens, width) tokens. Only the first token is computed if `is_last` is True."""
+class FirstToken(Layer):
+    """The first token."""
 
-    def __init__(
-        self,
-        params: ScorerParams,
-        generator: torch.Generator,
-        noise: tuple[TrainingNoise, TrainingNoise],
-        is_first: bool,
-        is_last: bool,
-    ) -> None:
-        super().__init__()
-        width, inner = params.width, params.feed_forward
-        self.norm_before = None if is_first else torch.nn.LayerNorm(width)
-        self.query, self.key, self.value, self.joined = (
-            uniform_layer(width, width, generator, has_zero_biases=True) for _ in range(4)
-        )
-        self.norm_between = torch.nn.LayerNorm(width)
-        self.inner = uniform_layer(width, 2 * inner, generator, has_zero_biases=False)
-        self.outer = uniform_layer(inner, width, generator, has_zero_biases=False)
-        self.heads, self.is_last = params.heads, is_last
-        self.noise, self.attention_noise = noise
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        inner = x if self.norm_before is None else self.norm_before(x)
-        if self.is_last:
-            x = x[:, :1]
-        x = x + self._attend(inner)
-        left, right = affine(self.norm_between(x), self.inner).chunk(2, dim=-1)
-        return x + affine(self.noise.drop(left * torch.relu(right)), self.outer)
-
-    def _attend(self, x: torch.Tensor) -> torch.Tensor:
-        query = affine(x[:, :1] if self.is_last else x, self.query)
-        arguments = query, *affine(x, self.key, self.value).chunk(2, dim=-1)
-        query, key, value = (each.unflatten(2, (self.heads, -1)).transpose(1, 2) for each in arguments)
-        attention = torch.softmax(product(query / query.shape[-1] ** 0.5, key.transpose(2, 3)), dim=-1)
-        joined = product(self.attention_noise.drop(attention), value)
-        return affine(joined.transpose(1, 2).flatten(2), self.joined)
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        return x[:, :1]
 
     def steps(self) -> Steps:
-        before: Steps = () if self.norm_before is None else (norm_step(self.norm_before),)
-        first: Steps = (First(),) if self.is_last else ()
-        query = (*first, *layer_steps(self.query))
-        attention = Attention(query, layer_steps(self.key), layer_steps(self.value), self.heads)
-        feed_forward = *layer_steps(self.inner), Activation("reglu"), *layer_steps(self.outer)
-        return (
-            Sum(first, (*before, attention, *layer_steps(self.joined))),
-            Sum((), (norm_step(self.norm_between), *feed_forward)),
+        return (First(),)
+
+
+class TokenAttention(Layer):
+    """Attention within each document, from all tokens, or from those of the chain `asking`, to all tokens."""
+
+    def __init__(self, params: ScorerParams, generator: torch.Generator, noise: TrainingNoise, asking: Chain) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (
+            TokenDense.drawn(params.width, params.width, generator, has_zero_biases=True) for _ in range(3)
         )
+        self.heads, self.noise, self.asking = params.heads, noise, asking
+
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        arguments = self.query(self.asking(x)), *affine(x, self.key, self.value).chunk(2, dim=-1)
+        query, key, value = (each.unflatten(2, (self.heads, -1)).transpose(1, 2) for each in arguments)
+        attention = torch.softmax(product(query / query.shape[-1] ** 0.5, key.transpose(2, 3)), dim=-1)
+        return product(self.noise.drop(attention), value).transpose(1, 2).flatten(2)
+
+    def steps(self) -> Steps:
+        query = *self.asking.steps(), *self.query.steps()
+        return (Attention(query, self.key.steps(), self.value.steps(), self.heads),)
 
 
-def layer_steps(layer: torch.nn.Linear) -> Steps:
-    """Return a linear layer as steps."""
-    return Linear(array(layer.weight).T.copy()), Shift(array(layer.bias)[None, :])
+def feature_block(
+    params: ScorerParams,
+    generator: torch.Generator,
+    noise: tuple[TrainingNoise, TrainingNoise],
+    is_first: bool,
+    is_last: bool,
+) -> Chain:
+    """Return one block on (n, tokens, width) tokens. Only the first token is computed if `is_last` is True.
 
-
-def norm_step(norm: torch.nn.LayerNorm) -> LayerNorm:
-    """Return a layer norm as a step."""
-    return LayerNorm(array(norm.weight), array(norm.bias))
+    noise: the dropout of hidden units, and that of attention weights.
+    """
+    width, inner = params.width, params.feed_forward
+    kept = Chain(FirstToken()) if is_last else Chain()
+    attention = TokenAttention(params, generator, noise[1], kept)
+    joined = TokenDense.drawn(width, width, generator, has_zero_biases=True)
+    first, second = (
+        TokenDense.drawn(*sizes, generator, has_zero_biases=False) for sizes in ((width, 2 * inner), (inner, width))
+    )
+    norms = [] if is_first else [Norm(width)]
+    feed_forward = Chain(Norm(width), first, Activated("reglu"), Dropout(noise[0]), second)
+    return Chain(Add(kept, Chain(*norms, attention, joined)), Add(Chain(), feed_forward))
 
 
 class FTTransformerScorer(Scorer):
-    """Tokens of the features, blocks, and an output layer on the first token."""
+    """Tokens of the features, blocks, and an output layer on the first token, with their weight decay."""
 
     def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
-        self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
         rate = params.dropout if params.attention_dropout is None else params.attention_dropout
-        noise = self.noise, TrainingNoise(rate, 0.0, seed + 1)
+        noise = TrainingNoise.of(params, seed), TrainingNoise(rate, 0.0, seed + 1)
         generator = torch.Generator().manual_seed(seed)
         self.tokens = FeatureTokens(inputs, params, generator)
         last = params.blocks - 1
-        self.blocks = [FeatureBlock(params, generator, noise, i == 0, i == last) for i in range(params.blocks)]
-        self.norm = torch.nn.LayerNorm(params.width)
-        self.output = uniform_layer(params.width, outputs, generator, has_zero_biases=False)
-        parts = [self.tokens, torch.nn.ModuleList(self.blocks), self.norm, self.output]
-        self.layers = torch.nn.ModuleList(parts).to(inputs.device)
-
-    def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        x = self.tokens(self.noise.add_noise(self.inputs.of_rows(rows)))
-        for block in self.blocks:
-            x = block(x)
-        return affine(torch.relu(self.norm(x[:, 0])), self.output)
+        self.blocks = [feature_block(params, generator, noise, i == 0, i == last) for i in range(params.blocks)]
+        output = TokenDense.drawn(params.width, outputs, generator, has_zero_biases=False)
+        head = Norm(params.width), Activated("relu"), output
+        super().__init__(inputs, Chain(self.tokens, *self.blocks, *head), noise[0])
 
     def optimiser(self, params: ScorerParams) -> torch.optim.AdamW:
-        norms = [part for part in self.layers.modules() if isinstance(part, torch.nn.LayerNorm)]
+        norms = [part for part in self.layers.modules() if isinstance(part, Norm)]
         free = {each for part in (self.tokens, *norms) for each in part.parameters()}
         free |= {each for name, each in self.layers.named_parameters() if name.endswith(".bias")}
         groups = [
@@ -168,13 +159,6 @@ class FTTransformerScorer(Scorer):
             {"params": [each for each in self.layers.parameters() if each in free], "weight_decay": 0.0},
         ]
         return adamw(groups, params)
-
-    def export(self) -> StepNet:
-        inputs = self.inputs
-        blocks = [step for block in self.blocks for step in block.steps()]
-        head = norm_step(self.norm), Activation("relu"), *layer_steps(self.output)
-        steps = *inputs.steps, *self.tokens.steps(), *blocks, *head
-        return StepNet(steps, inputs.mean, inputs.scale, inputs.log_limit)
 
 
 def ft_transformer(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:

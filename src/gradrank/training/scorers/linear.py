@@ -2,9 +2,9 @@
 
 from gradrank.training.nets.net_params import ScorerParams
 from gradrank.training.nets.scorer import Inputs, Scorer
-from gradrank.training.scorers.net import NetScorer
+from gradrank.training.scorers.net import net
 
 
 def linear(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
     """Create a linear scorer. The arguments are those of `scorers.net.net`."""
-    return NetScorer(inputs, (), params, outputs, seed)
+    return net(inputs, params.model_copy(update={"hidden": ()}), outputs, seed)

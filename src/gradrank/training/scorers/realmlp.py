@@ -23,72 +23,112 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from gradrank.training.nets.embeddings import EmbeddedInputs
-from gradrank.training.nets.layers import array, product
+from gradrank.training.nets.embeddings import embedded
+from gradrank.training.nets.layers import Chain, Dropout, Layer, ListPadding, TrainingNoise, array, product
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise, adamw
-from gradrank.training.nets.step_net import StepNet
-from gradrank.training.nets.steps import Activation, Flatten, Linear, Scale, Shift, Sum
+from gradrank.training.nets.scorer import Inputs, Scorer, adamw
+from gradrank.training.nets.steps import Activation, Linear, Scale, Shift, Steps, Sum
 
 SAMPLE = 1 << 14  # maximum number of documents that determine the initial weights
 POINTS = 5  # number of outputs whose convex combination is the initial bias
 FACTORS_RATE, SLOW_RATE = 6.0, 0.1  # factors of the learning rate
 
 
-class RealMLPScorer(Scorer):
-    """The embedding, the factors of the inputs, and the layers of a RealMLP."""
+class Factors(Layer):
+    """The products of the inputs and learned factors."""
 
-    def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
-        self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
-        self.dropout, self.rate, self.decay = params.dropout, params.learning_rate, params.weight_decay
-        generator = torch.Generator().manual_seed(seed)
-        self.embedded = EmbeddedInputs(inputs, params, generator)
-        widths = [self.embedded.width, *params.hidden, outputs]
-        self.factors = torch.nn.Parameter(torch.ones(widths[0]))
-        self.weights = torch.nn.ParameterList([torch.randn(size, generator=generator) for size in pairwise(widths)])
-        self.biases = torch.nn.ParameterList([torch.zeros(width) for width in widths[1:]])
-        self.bends = torch.nn.ParameterList([torch.ones(width) for width in widths[1:-1]])
-        self._initialise(generator)
-        parts = [self.embedded, torch.nn.ParameterList([self.factors]), self.weights, self.biases, self.bends]
-        self.layers = torch.nn.ModuleList([*parts, self.noise]).to(inputs.device)
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.factors = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        return x * self.factors
+
+    def steps(self) -> Steps:
+        return (Scale(array(self.factors)[None, :]),)
+
+
+class ScaledDense(Layer):
+    """x W / sqrt(inputs) + b."""
+
+    def __init__(self, inputs: int, outputs: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weights = torch.nn.Parameter(torch.randn((inputs, outputs), generator=generator))
+        self.biases = torch.nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        return product(x, self.weights) / len(self.weights) ** 0.5 + self.biases
+
+    def steps(self) -> Steps:
+        weights = array(self.weights / len(self.weights) ** 0.5)
+        return Linear(weights), Shift(array(self.biases)[None, :])
 
     @torch.no_grad()
-    def _initialise(self, generator: torch.Generator) -> None:
+    def initialise(self, x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        """Set the initial weights and biases by the outputs for (n, inputs) values x, and return the outputs."""
+        weights = self.weights
+        deviation = (x @ weights / len(weights) ** 0.5).std(dim=0, correction=0)
+        weights /= torch.where(deviation > 0.0, deviation, 1.0)
+        x = x @ weights / len(weights) ** 0.5
+        chosen = torch.randint(len(x), (POINTS, x.shape[1]), generator=generator)
+        # The lengths of the parts between sorted uniform numbers have the distribution of normalised exponential
+        # numbers, whose kernel in torch differs between processors.
+        cuts = torch.rand((POINTS - 1, x.shape[1]), generator=generator).sort(dim=0).values
+        ends = torch.zeros(1, x.shape[1]), torch.ones(1, x.shape[1])
+        shares = torch.cat([ends[0], cuts, ends[1]]).diff(dim=0)
+        self.biases -= (torch.gather(x, 0, chosen) * shares).sum(dim=0)
+        return x + self.biases
+
+
+class BentSelu(Layer):
+    """x + a (selu(x) - x), with a learned number a per unit."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.bends = torch.nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        return x + (torch.nn.functional.selu(x) - x) * self.bends
+
+    def steps(self) -> Steps:
+        bend = array(self.bends)[None, :]
+        return (Sum((Scale(np.float32(1.0) - bend),), (Activation("selu"), Scale(bend))),)
+
+
+class RealMLPScorer(Scorer):
+    """The embedding, the factors of the inputs, and the layers of a RealMLP, with their optimiser and schedules."""
+
+    def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
+        noise, generator = TrainingNoise.of(params, seed), torch.Generator().manual_seed(seed)
+        self.dropout, self.rate, self.decay = params.dropout, params.learning_rate, params.weight_decay
+        self.row, width = embedded(inputs, params, generator)
+        widths = [width, *params.hidden, outputs]
+        self.factors = Factors(width)
+        self.dense = [ScaledDense(*sizes, generator) for sizes in pairwise(widths)]
+        self.activations = [BentSelu(width) for width in widths[1:-1]]
+        hidden = [
+            layer
+            for parts in zip(self.activations, self.dense[1:], strict=True)
+            for layer in (parts[0], Dropout(noise), parts[1])
+        ]
+        self._initialise(inputs, generator)
+        super().__init__(inputs, Chain(self.row, self.factors, self.dense[0], *hidden), noise)
+
+    @torch.no_grad()
+    def _initialise(self, inputs: Inputs, generator: torch.Generator) -> None:
         """Set the initial weights and biases by the outputs of the layers for documents of the training part."""
-        rows = torch.randperm(len(self.inputs.features), generator=generator)[:SAMPLE].numpy()
-        x = self.embedded(self.inputs.of_rows(rows).cpu())
-        for layer, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if layer:
-                x = self._activation(x, layer - 1)
-            deviation = (x @ weights / len(weights) ** 0.5).std(dim=0, correction=0)
-            weights /= torch.where(deviation > 0.0, deviation, 1.0)
-            x = x @ weights / len(weights) ** 0.5
-            chosen = torch.randint(len(x), (POINTS, x.shape[1]), generator=generator)
-            # The lengths of the parts between sorted uniform numbers have the distribution of normalised exponential
-            # numbers, whose kernel in torch differs between processors.
-            cuts = torch.rand((POINTS - 1, x.shape[1]), generator=generator).sort(dim=0).values
-            ends = torch.zeros(1, x.shape[1]), torch.ones(1, x.shape[1])
-            shares = torch.cat([ends[0], cuts, ends[1]]).diff(dim=0)
-            biases -= (torch.gather(x, 0, chosen) * shares).sum(dim=0)
-            x = x + biases
-
-    def _activation(self, x: torch.Tensor, layer: int) -> torch.Tensor:
-        return x + (torch.nn.functional.selu(x) - x) * self.bends[layer]
-
-    def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        x = self.embedded(self.noise.add_noise(self.inputs.of_rows(rows))) * self.factors
-        for layer, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if layer:
-                x = self.noise.drop(self._activation(x, layer - 1))
-            x = product(x, weights) / len(weights) ** 0.5 + biases
-        return x
+        rows = torch.randperm(len(inputs.features), generator=generator)[:SAMPLE].numpy()
+        x = self.dense[0].initialise(self.row(inputs.of_rows(rows).cpu()), generator)
+        for activation, dense in zip(self.activations, self.dense[1:], strict=True):
+            x = dense.initialise(activation(x), generator)
 
     def optimiser(self, params: ScorerParams) -> torch.optim.AdamW:
+        slow = [each for layer in (*self.activations, self.row) for each in layer.parameters()]
         groups = [
-            {"params": [self.factors], "rate": FACTORS_RATE},
-            {"params": list(self.weights), "rate": 1.0},
-            {"params": list(self.biases), "rate": SLOW_RATE, "decay": 0.0},
-            {"params": [*self.bends, *self.embedded.parameters()], "rate": SLOW_RATE},
+            {"params": list(self.factors.parameters()), "rate": FACTORS_RATE},
+            {"params": [layer.weights for layer in self.dense], "rate": 1.0},
+            {"params": [layer.biases for layer in self.dense], "rate": SLOW_RATE, "decay": 0.0},
+            {"params": slow, "rate": SLOW_RATE},
         ]
         return adamw(groups, params, beta2=0.95)
 
@@ -98,16 +138,6 @@ class RealMLPScorer(Scorer):
         for group in optimiser.param_groups:
             group["lr"] = self.rate * group["rate"] * float(coslog4(progress))
             group["weight_decay"] = self.decay * group.get("decay", 1.0) * falling
-
-    def export(self) -> StepNet:
-        inputs = self.inputs
-        steps: list = [*self.embedded.steps(), Flatten(), Scale(array(self.factors)[None, :])]
-        for layer, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
-            if layer:
-                bend = array(self.bends[layer - 1])[None, :]
-                steps.append(Sum((Scale(np.float32(1.0) - bend),), (Activation("selu"), Scale(bend))))
-            steps += [Linear(array(weights / len(weights) ** 0.5)), Shift(array(biases)[None, :])]
-        return StepNet(tuple(steps), inputs.mean, inputs.scale, inputs.log_limit)
 
 
 def coslog4(progress: float) -> float:

@@ -10,18 +10,27 @@ paper transforms each feature to a normal distribution by its quantiles, and her
 Source: Gorishniy et al. 2025, TabM: Advancing tabular deep learning with parameter-efficient ensembling.
 """
 
-import numpy as np
 import torch
 
-from gradrank.training.nets.embeddings import create_embedding
-from gradrank.training.nets.layers import array, product, rows_product, uniform
+from gradrank.training.nets.embeddings import embedded
+from gradrank.training.nets.layers import (
+    Activated,
+    Chain,
+    Dropout,
+    Layer,
+    ListPadding,
+    TrainingNoise,
+    array,
+    product,
+    rows_product,
+    uniform,
+)
 from gradrank.training.nets.net_params import ScorerParams
-from gradrank.training.nets.scorer import Inputs, Scorer, TrainingNoise
-from gradrank.training.nets.step_net import StepNet
-from gradrank.training.nets.steps import Activation, Flatten, Linear, Scale, Shift, Steps
+from gradrank.training.nets.scorer import Inputs, Scorer
+from gradrank.training.nets.steps import Linear, Scale, Shift, Steps
 
 
-class EnsembleLayer(torch.nn.Module):
+class EnsembleLayer(Layer):
     """A layer with shared weights W and vectors r, s and b per member (BatchEnsemble, Wen et al. 2020).
 
     first: (members, inputs) initial values of r.
@@ -36,7 +45,8 @@ class EnsembleLayer(torch.nn.Module):
         bias = uniform((1, outputs), inputs**-0.5, generator).detach()
         self.bias = torch.nn.Parameter(bias.repeat(members, 1))  # the members start with equal biases
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
+        x = x[:, None, :] if x.ndim == 2 else x  # all members begin with the same row
         return rows_product(x * self.first, self.weight.T) * self.second + self.bias
 
     def steps(self) -> Steps:
@@ -44,57 +54,43 @@ class EnsembleLayer(torch.nn.Module):
         return Scale(array(self.first)), Linear(weights), Scale(array(self.second)), Shift(array(self.bias))
 
 
-class TabMScorer(Scorer):
-    """Hidden layers that are `EnsembleLayer`s with relu and dropout, and one linear output layer per member."""
+class MemberOutputs(Layer):
+    """One linear output layer per member."""
 
-    def __init__(self, inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> None:
-        self.inputs, self.noise = inputs, TrainingNoise(params.dropout, params.noise, seed)
-        generator, members = torch.Generator().manual_seed(seed), params.submodels
-        self.embedding = create_embedding(inputs, params, generator, is_version_b=True)
-        first = self._first_scales(inputs.features.shape[1], members, generator)
-        self.hidden = []
-        for width in params.hidden:
-            self.hidden.append(EnsembleLayer(first, width, generator))
-            first = torch.ones(members, width)
-        inner = params.hidden[-1]
-        self.weight = uniform((members, inner, outputs), inner**-0.5, generator)
-        self.bias = uniform((members, outputs), inner**-0.5, generator)
-        self.layers = torch.nn.ModuleList([*self.hidden, self.noise])
-        if self.embedding is not None:
-            self.layers.append(self.embedding)
-        self.layers.output = torch.nn.ParameterList([self.weight, self.bias])
-        self.layers.to(inputs.device)
+    def __init__(self, members: int, inputs: int, outputs: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weight = uniform((members, inputs, outputs), inputs**-0.5, generator)
+        self.bias = uniform((members, outputs), inputs**-0.5, generator)
 
-    def _first_scales(self, features: int, members: int, generator: torch.Generator) -> torch.Tensor:
-        """Return the (members, inputs) initial scales of the inputs, by which the members differ.
-
-        They are random signs. With an embedding, they are normal numbers, and those of a feature are equal.
-        """
-        if self.embedding is None:
-            return 2.0 * torch.randint(0, 2, (members, features), generator=generator) - 1.0
-        return torch.randn((members, features), generator=generator).repeat_interleave(self.embedding.width, dim=1)
-
-    def outputs(self, rows: np.ndarray, offsets: np.ndarray | None = None) -> torch.Tensor:
-        x = self.noise.add_noise(self.inputs.of_rows(rows))
-        if self.embedding is not None:
-            x = self.embedding(x).flatten(1)
-        x = x[:, None, :]
-        for layer in self.hidden:
-            x = self.noise.drop(torch.relu(layer(x)))
+    def forward(self, x: torch.Tensor, lists: ListPadding | None = None) -> torch.Tensor:
         return product(x.transpose(0, 1), self.weight).transpose(0, 1) + self.bias
 
-    def export(self) -> StepNet:
-        inputs = self.inputs
-        steps: list = [*inputs.steps, *(self.embedding.steps() if self.embedding else ()), Flatten()]
-        for layer in self.hidden:
-            steps += [*layer.steps(), Activation("relu")]
-        steps += [Linear(array(self.weight)), Shift(array(self.bias))]
-        return StepNet(tuple(steps), inputs.mean, inputs.scale, inputs.log_limit, len(self.bias))
+    def steps(self) -> Steps:
+        return Linear(array(self.weight)), Shift(array(self.bias))
+
+
+def first_scales(features: int, width: int, members: int, generator: torch.Generator) -> torch.Tensor:
+    """Return the (members, width) initial scales of the inputs, by which the members differ.
+
+    They are random signs. With an embedding, the inputs are more than the features. The scales are then normal numbers,
+    and those of a feature are equal.
+    """
+    if width == features:
+        return 2.0 * torch.randint(0, 2, (members, features), generator=generator) - 1.0
+    return torch.randn((members, features), generator=generator).repeat_interleave(width // features, dim=1)
 
 
 def tabm(inputs: Inputs, params: ScorerParams, outputs: int, seed: int) -> Scorer:
     """Create a TabM scorer with `params.submodels` members and the hidden layers `params.hidden`.
 
+    Hidden layers are `EnsembleLayer`s with relu and dropout.
+
     outputs: number of outputs per document. seed: seed of the weights, dropout and noise.
     """
-    return TabMScorer(inputs, params, outputs, seed)
+    noise, generator = TrainingNoise.of(params, seed), torch.Generator().manual_seed(seed)
+    row, inner = embedded(inputs, params, generator, is_version_b=True)
+    layers, first = [row], first_scales(inputs.features.shape[1], inner, params.submodels, generator)
+    for inner in params.hidden:
+        layers += [EnsembleLayer(first, inner, generator), Activated("relu"), Dropout(noise)]
+        first = torch.ones(params.submodels, inner)
+    return Scorer(inputs, Chain(*layers, MemberOutputs(params.submodels, inner, outputs, generator)), noise)

@@ -163,6 +163,8 @@ class BoostedTrees(Model[B]):
 
     Params = BoostingParams
     takes_missing = True
+    takes_categories = True
+    uses_threads = True
     uses_weights = "documents"
     ranks_queries: ClassVar[bool] = False  # if True, QUERY_LIMIT applies
     space: ClassVar[Mapping[str, Dimension]] = TREES
@@ -184,7 +186,7 @@ class BoostedTrees(Model[B]):
         return params.feature_fraction < 1.0 or (params.bagging_freq > 0 and params.bagging_fraction < 1.0)
 
     @classmethod
-    def objectives(cls, labels: np.ndarray, params: B) -> list[tuple[np.ndarray, dict[str, Any]]]:
+    def objectives(cls, train: Collection, params: B) -> list[tuple[np.ndarray, dict[str, Any]]]:
         """Return one pair per booster: its (n,) targets and its LightGBM settings."""
         raise NotImplementedError
 
@@ -225,7 +227,7 @@ class BoostedTrees(Model[B]):
         cls.check(train, params)
         boosters = [
             create_booster(train, vali, target, lightgbm_settings(params, train, (seed + number) % 2**31) | settings)
-            for number, (target, settings) in enumerate(cls.objectives(train.labels, params))
+            for number, (target, settings) in enumerate(cls.objectives(train, params))
         ]
         return cls(boost(boosters, cls.combine, vali, params, callback))
 
@@ -285,7 +287,10 @@ def create_booster(train: Collection, vali: Collection, target: np.ndarray, sett
     import lightgbm
 
     sizes = np.diff(train.offsets)
-    data = lightgbm.Dataset(train.features, target, weight=train.weights, group=sizes, params=settings)
+    categorical = [*train.categorical] or "auto"  # an array has no categories unless they are declared
+    data = lightgbm.Dataset(
+        train.features, target, weight=train.weights, group=sizes, params=settings, categorical_feature=categorical
+    )
     booster = lightgbm.Booster(settings, data)
     # The labels of the validation data are zeros and not used, because `best_of` has the grades of `vali`.
     booster.add_valid(data.create_valid(vali.features, np.zeros(vali.rows), params=settings), "vali")
@@ -313,7 +318,9 @@ def boost(
                 return
 
     best = best_of(rounds(), vali, params.select_by, callback, params.patience)
-    return [booster.model_to_string(num_iteration=best.kept) for booster in boosters]
+    texts = (booster.model_to_string(num_iteration=best.kept) for booster in boosters)
+    # The text has the number of threads, which has no effect on the trees.
+    return [text.replace(f"[num_threads: {thread_count()}]", "[num_threads: 1]") for text in texts]
 
 
 def _validation_output(booster: Any) -> np.ndarray:
@@ -407,7 +414,7 @@ class WrappedBoostedTrees(BoostedTrees[B]):
                 f"{cls.name}: all documents of the training part have the same features, from which LightGBM builds no "
                 "tree for this loss. Fix: give features that differ between documents"
             )
-        ((target, settings),) = cls.objectives(train.labels, params)
+        ((target, settings),) = cls.objectives(train, params)
         booster = create_booster(train, vali, target, lightgbm_settings(params, train, seed % 2**31) | settings)
         wrapped = cls.wrap(booster, train, params, seed)
         return cls(boost([wrapped], cls.combine, vali, params, wrapped.wrap_callback(callback)))

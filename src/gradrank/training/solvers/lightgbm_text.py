@@ -73,7 +73,7 @@ def check_lightgbm_text(text: str) -> None:
 
     The header must have the known version, and as many trees, classes and features as it states. Each tree must have
     all arrays in full length, and its nodes must form one binary tree. Features, categories and types of decisions must
-    exist, and thresholds and leaf values must be finite.
+    exist, and leaf values must be finite.
     """
     content = text.encode()
     head, separator, _ = content.partition(b"\n\n")
@@ -191,7 +191,7 @@ def _are_numbers(key: str, trees: list[_Tree]) -> bool:
     text = b" ".join(filter(None, (tree[key] for tree in trees)))
     if not text:
         return True
-    if key == "split_gain":  # which may be infinite
+    if key in ("split_gain", "threshold"):  # may be infinite: such a threshold divides missing from all other values
         text = text.replace(b"inf", b"0")
     classes = np.frombuffer((b" %b " % text).translate(CLASSES), np.uint8)
     pairs, marks = (classes[:-1] * 8 + classes[1:]).tobytes(), text.translate(None, b"0123456789+-")

@@ -6,6 +6,7 @@ threads.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,35 @@ def transposed_times(matrix, vector):
     for i in range(len(matrix)):
         for j in range(len(out)):
             out[j] += vector[i] * matrix[i, j]
+    return out
+
+
+BLOCK = 1 << 21  # features per block; a block has less than two of these, and its float64 copy less than 34 MB
+# OpenBLAS adds the products of some hundred rows at a time. With blocks of a multiple of this number of rows, the order
+# of the additions is that of one product of all rows.
+ALIGNED = 4096
+
+
+def blocks(features: np.ndarray) -> list[slice]:
+    """Return slices of rows that cover the (n, d) features, of which float64 copies are small."""
+    size = max(BLOCK // features.shape[1] // ALIGNED, 1) * ALIGNED
+    starts = [number * size for number in range(max(len(features) // size, 1))]
+    return [slice(*ends) for ends in pairwise([*starts, len(features)])]
+
+
+def times_in_blocks(features: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return the (n,) float64 product of (n, d) float32 features and a (d,) vector, by BLAS."""
+    return np.concatenate([features[rows].astype(np.float64) @ vector for rows in blocks(features)])
+
+
+def transposed_times_in_blocks(features: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return the (d,) float64 product of the transposed (n, d) float32 features and an (n,) vector, by BLAS."""
+    # scipy.linalg.blas creates its functions at import, so type checkers do not know them.
+    from scipy.linalg.blas import dgemv  # pyright: ignore[reportAttributeAccessIssue]
+
+    out = np.zeros(features.shape[1])
+    for rows in blocks(features):
+        dgemv(1.0, features[rows].astype(np.float64).T, vector[rows], beta=1.0, y=out, overwrite_y=True)
     return out
 
 
@@ -84,7 +114,7 @@ def best_linear(
     if train.weights is not None:
         loss = partial(loss, weights=train.query_weights)
     path = l2_path(train.features, train.targets, train.offsets, loss, grid, mean, scale)
-    nets = ((Net([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
+    nets = ((Net.of_layers([weights[:, None]], [np.zeros(1)], mean, scale), cost) for weights, cost in path)
     candidates = (Candidate(net, cost, net.scores(vali.features)) for net, cost in nets)
     return best_of(candidates, vali, select_by, callback).kept
 

@@ -32,6 +32,7 @@ def lambda_derivatives(
     sigma: float = 1.0,
     draws: int = 0,
     cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> Derivatives:
     """Return a function that computes the derivatives of NDCG-Loss2++ (Wang et al. 2018) with natural logarithms.
 
@@ -40,10 +41,11 @@ def lambda_derivatives(
 
     labels: (n,) grades. offsets: (q+1,). rng: generator of the noise. sigma: scale of score differences. draws: number
     of noisy orders over which the weights are averaged; if 0, the only order is that of the scores without noise.
-    cutoff: only pairs in which both ranks are at most `cutoff` count.
+    cutoff: only pairs in which both ranks are at most `cutoff` count. gains: gain per grade from 0; None for
+    2^grade - 1.
     """
     ranks = int(np.diff(offsets).max()) + 1
-    share, discount = ideal_shares(labels, offsets, cutoff), discounts(ranks, ranks)
+    share, discount = ideal_shares(labels, offsets, cutoff, gains), discounts(ranks, ranks)
 
     def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ranked = np.stack([order(noisy, offsets) for noisy in perturb(scores, draws, rng)])
@@ -53,7 +55,13 @@ def lambda_derivatives(
 
 
 def yeti_derivatives(
-    labels: np.ndarray, offsets: np.ndarray, rng: np.random.Generator, *, draws: int = 10, cutoff: int = ALL_RANKS
+    labels: np.ndarray,
+    offsets: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    draws: int = 10,
+    cutoff: int = ALL_RANKS,
+    gains: np.ndarray | None = None,
 ) -> Derivatives:
     """Return a function that computes the derivatives of YetiLoss for NDCG, averaged over `draws` noisy orders.
 
@@ -61,7 +69,7 @@ def yeti_derivatives(
     |G_i - G_j| (1/D(r) - 1/D(r + 1)) are those of losses/swap_weighted.py. The arguments are those of
     `lambda_derivatives`.
     """
-    share = ideal_shares(labels, offsets, cutoff)
+    share = ideal_shares(labels, offsets, cutoff, gains)
     discount = discounts(int(np.diff(offsets).max()), cutoff)
 
     def derivatives(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

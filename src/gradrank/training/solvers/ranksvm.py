@@ -43,6 +43,7 @@ from gradrank.base.compiled import compiled
 from gradrank.data.collection import Collection
 from gradrank.data.order import descending
 from gradrank.training.ndcg_gains import ideal_dcg_beta
+from gradrank.training.solvers.linear import blocks, times_in_blocks, transposed_times_in_blocks
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,24 @@ class GradeGroups:
     weight: np.ndarray
     by_gap: bool
 
+    @property
+    def offsets(self) -> np.ndarray:
+        """The (q+1,) offsets of the queries."""
+        return self.starts[self.first]
+
+    def of_queries(self, first: int, end: int) -> "GradeGroups":
+        """Return the groups of the queries `first` to `end` - 1, for arrays with the rows of these queries."""
+        groups = slice(self.first[first], self.first[end] + 1)
+        starts = self.starts[groups]
+        return GradeGroups(
+            rows=self.rows[starts[0] : starts[-1]] - starts[0],
+            starts=starts - starts[0],
+            grade=self.grade[groups][:-1],
+            first=self.first[first : end + 1] - groups.start,
+            weight=self.weight[first:end],
+            by_gap=self.by_gap,
+        )
+
     def violations(self, scores: np.ndarray) -> "Sums":
         """Return a function of values and target that calls `violation_sums` with the (n,) scores."""
         return partial(violation_sums, self, sort_groups(self, scores), scores)
@@ -70,11 +89,22 @@ class GradeGroups:
 
 @dataclass(frozen=True)
 class WeightedPairs:
-    """A list of pairs. better, worse: (p,) int32 row numbers. tau: (p,) float64 weights."""
+    """A list of pairs.
+
+    better, worse: (p,) int32 row numbers. tau: (p,) float64 weights. offsets: (q+1,) int64 offsets of the queries.
+    """
 
     better: np.ndarray
     worse: np.ndarray
     tau: np.ndarray
+    offsets: np.ndarray
+
+    def of_queries(self, first: int, end: int) -> "WeightedPairs":
+        """Return the pairs of the queries `first` to `end` - 1, for arrays with the rows of these queries."""
+        start, stop = self.offsets[first], self.offsets[end]
+        own = (self.better >= start) & (self.better < stop)
+        shift, offsets = self.better.dtype.type(start), self.offsets[first : end + 1] - start
+        return WeightedPairs(self.better[own] - shift, self.worse[own] - shift, self.tau[own], offsets)
 
     def violations(self, scores: np.ndarray) -> "Sums":
         """Return a function of values and target. It computes the sums of `violation_sums` over the listed pairs."""
@@ -99,7 +129,7 @@ def weight_pairs(collection: Collection, weighting: str) -> WeightedPairs:
         tau = tau / np.bincount(preferences.query, tau, collection.queries)[preferences.query]
     if collection.query_weights is not None:
         tau = tau * collection.query_weights[preferences.query]
-    return WeightedPairs(preferences.better, preferences.worse, tau)
+    return WeightedPairs(preferences.better, preferences.worse, tau, collection.offsets)
 
 
 def weight_crucial_pairs(collection: Collection, weighting: str) -> WeightedPairs:
@@ -108,7 +138,7 @@ def weight_crucial_pairs(collection: Collection, weighting: str) -> WeightedPair
     tau = grades.weight[pairs.query]
     if grades.by_gap:
         tau = tau * (collection.labels[pairs.better] - collection.labels[pairs.worse])
-    return WeightedPairs(pairs.better, pairs.worse, tau)
+    return WeightedPairs(pairs.better, pairs.worse, tau, collection.offsets)
 
 
 def group_by_grade(collection: Collection, weighting: str) -> GradeGroups:
@@ -240,19 +270,19 @@ def solve_primal(
 ) -> np.ndarray:
     """Return the (d,) weights of RankSVM with the squared hinge loss.
 
-    features: (n, d) float64. start: (d,) initial weights, such as the solution for a smaller C. penalty: "l2" or "l1".
-    The time per step is O(n log n + L n d + n d^2) for L grades, or O(p d + n d^2) for a list of p pairs.
+    features: (n, d) float32. start: (d,) initial weights, such as the solution for a smaller C. penalty: "l2" or "l1".
+    The time per step is O(n log n + L n d + n d^2) for L grades, or O(p d + n d^2) for a list of p pairs. All numbers
+    are computed in float64, from copies of blocks of rows.
     """
     zero = np.zeros(features.shape[1])
     enough = CONVERGED * float(np.linalg.norm(_violation(zero, C * _loss(features, pairs, zero)[1], penalty)))
     w = start
-    loss, gradient, sums = _loss(features, pairs, w)
+    loss, gradient, scores = _loss(features, pairs, w)
     for _ in range(STEPS):
         gradient = C * gradient
         if np.linalg.norm(_violation(w, gradient, penalty)) <= enough:
             break
-        curvature, _ = sums(features, 0.0)
-        hessian = 2.0 * C * (features.T @ curvature)
+        hessian = 2.0 * C * _curvature(features, pairs, scores)
         if penalty == "l2":
             direction = np.linalg.solve(hessian + np.eye(len(w)), -(w + gradient))
             slope = (w + gradient) @ direction
@@ -262,7 +292,7 @@ def solve_primal(
         before, step = _penalty(w, penalty) + C * loss, 1.0
         while True:
             candidate = w + step * direction
-            loss, gradient, sums = _loss(features, pairs, candidate)
+            loss, gradient, scores = _loss(features, pairs, candidate)
             after = _penalty(candidate, penalty) + C * loss
             if after <= before * (1.0 + ROUNDING) + 1e-4 * step * slope:  # Armijo
                 break
@@ -272,16 +302,35 @@ def solve_primal(
 
 
 def _loss(features, pairs, w):
-    """Return the loss, its (d,) gradient with respect to w, and the function `pairs.violations(scores)`.
+    """Return the loss, its (d,) gradient with respect to w, and the (n,) scores.
 
     The loss is sum_p tau_p max(0, 1 - o_p)^2, where o_p is the score difference of pair p.
     """
-    scores = features @ w
-    sums = pairs.violations(scores)
-    slopes, total = sums(scores[:, None], 1.0)
+    scores = times_in_blocks(features, w)
+    slopes, total = pairs.violations(scores)(scores[:, None], 1.0)
     # With m_p = tau_p (o_p - 1), sum tau (1 - o)^2 = sum m o - sum m over the pairs that violate the margin.
     loss = float(scores @ slopes[:, 0] - total[0])
-    return loss, 2.0 * (features.T @ slopes[:, 0]), sums
+    return loss, 2.0 * transposed_times_in_blocks(features, slopes[:, 0]), scores
+
+
+def _curvature(features: np.ndarray, pairs: GradeGroups | WeightedPairs, scores: np.ndarray) -> np.ndarray:
+    """Return the (d, d) sum of tau (x_better - x_worse) (x_better - x_worse)' over the pairs that violate the margin.
+
+    scores: (n,) scores of the documents.
+    """
+    from scipy.linalg.blas import dgemm  # pyright: ignore[reportAttributeAccessIssue] - as in linear.py
+
+    out = np.zeros((features.shape[1], features.shape[1]))
+    for block in blocks(features):
+        # The queries that have rows in the block. A query at a border is computed for both blocks.
+        first = np.searchsorted(pairs.offsets, block.start, side="right") - 1
+        end = np.searchsorted(pairs.offsets, block.stop)
+        rows = slice(pairs.offsets[first], pairs.offsets[end])
+        values = features[rows].astype(np.float64)
+        sums, _ = pairs.of_queries(first, end).violations(scores[rows])(values, 0.0)
+        own = slice(block.start - rows.start, block.stop - rows.start)
+        dgemm(1.0, sums[own].T, values[own].T, beta=1.0, c=out.T, trans_b=True, overwrite_c=True)
+    return out
 
 
 def _penalty(w: np.ndarray, penalty: str) -> float:
@@ -353,7 +402,7 @@ def solve_dual(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the (d,) weights and the (p,) dual variables of RankSVM. The time per sweep is O(p d).
 
-    features: (n, d) float64. better, worse: (p,) row numbers. cost: (p,) factors C tau_p of the loss. loss: "l1" or
+    features: (n, d) float32. better, worse: (p,) row numbers. cost: (p,) factors C tau_p of the loss. loss: "l1" or
     "l2". start: (p,) initial dual variables >= 0, and <= cost for `l1`. gap: the iteration ends when
     primal - dual <= gap * primal. This implies |w - w*|^2 <= 2 gap primal, where w* is the optimum. rng: determines the
     order of the pairs.
@@ -378,7 +427,7 @@ def solve_dual(
         inside = np.flatnonzero((alpha > 0.0) & (alpha < limit))
         for _ in range(min(len(apart) // max(len(inside), 1), 20)):
             sweep(rng.permutation(inside))
-        scores = features @ w
+        scores = times_in_blocks(features, w)
         hinge = np.maximum(1.0 - (scores[better] - scores[worse]), 0.0)
         primal = 0.5 * (w @ w) + cost @ (hinge**2 if loss == "l2" else hinge)
         dual = alpha.sum() - 0.5 * (w @ w) - 0.5 * (ridge @ alpha**2)
@@ -413,39 +462,40 @@ def weights_after_visits(
     return weights
 
 
-@compiled("f8[:,:], i4[:], i4[:]")
+@compiled("f4[:,:], i4[:], i4[:]")
 def _squared_distances(features, better, worse):
     out = np.zeros(len(better))
     for p in range(len(better)):
         for c in range(features.shape[1]):
-            out[p] += (features[better[p], c] - features[worse[p], c]) ** 2
+            out[p] += (np.float64(features[better[p], c]) - features[worse[p], c]) ** 2
     return out
 
 
-@compiled("f8[:,:], i4[:], i4[:], f8[:]")
+@compiled("f4[:,:], i4[:], i4[:], f8[:]")
 def _weights(features, better, worse, alpha):
     """Return the (d,) weights w = sum_p alpha_p (x_better - x_worse)."""
     w = np.zeros(features.shape[1])
     for p in range(len(better)):
         if alpha[p] > 0.0:
-            w += alpha[p] * (features[better[p]] - features[worse[p]])
+            for c in range(len(w)):
+                w[c] += alpha[p] * (np.float64(features[better[p], c]) - features[worse[p], c])
     return w
 
 
-@compiled("f8[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
+@compiled("f4[:,:], i4[:], i4[:], i8[:], f8[:], f8[:], f8[:], f8[:] out, f8[:] out")
 def _sweep_pairs(features, better, worse, visits, curve, ridge, limit, alpha, w):
     """Minimise the dual objective over one variable at a time, in the order of `visits`. Updates alpha and w."""
     for p in visits:
         high, low = features[better[p]], features[worse[p]]
         slope = ridge[p] * alpha[p] - 1.0
         for c in range(len(w)):
-            slope += w[c] * (high[c] - low[c])
+            slope += w[c] * (np.float64(high[c]) - low[c])
         new = min(max(alpha[p] - slope / curve[p], 0.0), limit[p])
         change = new - alpha[p]
         if change != 0.0:
             alpha[p] = new
             for c in range(len(w)):
-                w[c] += change * (high[c] - low[c])
+                w[c] += change * (np.float64(high[c]) - low[c])
 
 
 WIDTHS = (0.1, 0.02, 0.005)  # in units of the score differences

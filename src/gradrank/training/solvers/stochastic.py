@@ -18,6 +18,7 @@ from gradrank.training.best_of import Candidate, best_of
 from gradrank.training.losses.pairwise import graded_cost, listed_cost
 from gradrank.training.losses.swap_weighted import swap_weighted_cost
 from gradrank.training.model import Callback
+from gradrank.training.ndcg_gains import gains_of
 from gradrank.training.nets.net import Net, standardisation, standardised
 from gradrank.training.training_queries import relative_weights
 
@@ -59,6 +60,7 @@ def update_by_group(
     ties: bool,
     by_ndcg: bool,
     pairs: GroupedPairs | None = None,
+    gains: np.ndarray | None = None,
 ) -> float:
     """Take one gradient step per group of documents, and return the sum of the costs of the groups.
 
@@ -66,20 +68,21 @@ def update_by_group(
     group g has the documents rows[offsets[g]:offsets[g+1]]. steps: numbers of the groups, in the order of the steps.
     weights, biases, output: the Layers, which change in place. rate: learning rate. sigma: scale of score differences.
     ties: whether pairs of equal grades count, with target 1/2. by_ndcg: whether pairs are weighted by |dNDCG|, as in
-    LambdaRank. pairs: the pairs with their targets. If None, the pairs follow from the grades.
+    LambdaRank. pairs: the pairs with their targets. If None, the pairs follow from the grades. gains: gain per grade
+    from 0; None for 2^grade - 1.
     """
     layers, settings = (weights, biases, output), (rate, sigma, ties, by_ndcg)
     return _update_by_group(
-        x, labels, rows, offsets, steps, *layers, *settings, *(NO_PAIRS if pairs is None else pairs)
+        x, labels, gains_of(labels, gains), rows, offsets, steps, *layers, *settings, *(pairs or NO_PAIRS)
     )
 
 
 @compiled(
-    "f8[:,:], i8[:], i8[:], i8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8, b1, b1, "
+    "f8[:,:], i8[:], f8[:], i8[:], i8[:], i8[:], f8[:,:] out, f8[:] out, f8[:] out, f8, f8, b1, b1, "
     "i8[:], i8[:], i8[:], f8[:], f8[:]"
 )
 def _update_by_group(
-    x, labels, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg,
+    x, labels, gains, rows, offsets, steps, weights, biases, output, rate, sigma, ties, by_ndcg,
     starts, better, worse, target, weight
 ):  # fmt: skip
     cost = 0.0
@@ -95,7 +98,8 @@ def _update_by_group(
             a, b = starts[group], starts[group + 1]
             group_cost, slope = listed_cost(scores, better[a:b], worse[a:b], target[a:b], weight[a:b], sigma)
         elif by_ndcg:
-            group_cost, slope = swap_weighted_cost(scores, labels[members], bounds, order(scores, bounds), sigma, ties)
+            ranked = order(scores, bounds)
+            group_cost, slope = swap_weighted_cost(scores, labels[members], gains[members], bounds, ranked, sigma, ties)
         else:
             group_cost, slope = graded_cost(scores, labels[members], bounds, sigma, ties)
         cost += group_cost
@@ -293,7 +297,7 @@ def _query_by_query(
 
     def update(steps: np.ndarray, rate: float) -> float:
         documents = (x, train.labels, rows, train.offsets, steps)
-        return update_by_group(*documents, *layers, rate, sigma, ties, by_ndcg, pairs)
+        return update_by_group(*documents, *layers, rate, sigma, ties, by_ndcg, pairs, train.gains)
 
     def epoch(steps: np.ndarray, rate: float) -> float:
         if weights is None:
@@ -332,5 +336,5 @@ def _net(layers: Layers, mean: np.ndarray, scale: np.ndarray) -> Net:
     """Return a Net with copies of the layers."""
     weights, biases, output = (layer.copy() for layer in layers)
     if not len(biases):
-        return Net([output[:, None]], [np.zeros(1)], mean, scale, "tanh")
-    return Net([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")
+        return Net.of_layers([output[:, None]], [np.zeros(1)], mean, scale, "tanh")
+    return Net.of_layers([weights, output[:, None]], [biases, np.zeros(1)], mean, scale, "tanh")

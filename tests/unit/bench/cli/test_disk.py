@@ -18,7 +18,7 @@ from gradrank.bench import cli
 from gradrank.bench.cli import explanation
 
 Usage = namedtuple("Usage", "total used free")
-OUT = ["train", "--seed", "1", "--out", "results/toy/prank/fold1"]
+OUT = ["train", "--seed", "1", "--out", "results/toy/methods/prank/fold1"]
 
 
 @pytest.fixture
@@ -43,7 +43,8 @@ def error_of(write) -> Exception:
 )
 def test_a_real_full_device_is_recognised(write):
     message = explanation(error_of(write), OUT)
-    assert message.startswith(f"{Path.cwd()}/results/toy/prank/fold1: No space left on device") and "Fix: " in message
+    assert message.startswith(f"{Path.cwd()}/results/toy/methods/prank/fold1: No space left on device")
+    assert "Fix: " in message
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
@@ -66,7 +67,7 @@ def test_standard_output_is_named_if_no_file_is():
 
 def test_an_error_without_a_reason_is_explained_by_a_full_disk(full):
     error = sqlite3.OperationalError("database or disk is full")
-    assert "/results/toy/prank/fold1: " in explanation(error, OUT)
+    assert "/results/toy/methods/prank/fold1: " in explanation(error, OUT)
     assert explanation(GradrankError("a bad line"), OUT) is None
 
 
@@ -101,7 +102,7 @@ def test_a_command_ends_with_the_message_and_no_traceback(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.answer()
     assert ended.value.code == 1
-    assert "results/toy/prank/fold1" in capsys.readouterr().err
+    assert "results/toy/methods/prank/fold1" in capsys.readouterr().err
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):

@@ -23,3 +23,10 @@ def test_a_wrong_model_or_parameter_is_named(tmp_path, model, params, named):
     error = CliRunner().invoke(app, command).exception
     assert isinstance(error, GradrankError) and named in str(error)
     assert not out.exists()
+
+
+def test_several_threads_are_refused_for_a_method_that_trains_with_one(tmp_path):
+    out = tmp_path / "fold1"
+    command = ["train", "--model", "ranksvm", "--data", "none", "--threads", "2", "--seed", "1", "--out", str(out)]
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, GradrankError) and "--threads" in str(error) and not out.exists()

@@ -34,8 +34,8 @@ WORKFLOW = {"bench/config/params.py", "bench/provenance/records.py", "bench/trac
 
 
 def clear_caches():
-    """Clear the paths and contents of source files, which a process caches."""
-    for cached in (code_digest, named, module_files, module_file, imported_files, read_source):
+    """Clear the paths of source files, which a process caches by their names in the working folder."""
+    for cached in (code_digest, named, module_files, module_file, imported_files):
         cached.cache_clear()
 
 
@@ -147,6 +147,12 @@ def test_a_stage_depends_on_the_tables_and_templates_that_it_reads():
     read = {Path(path).name for stage in ("summary", "report") for path in stage_files(stage)}
     assert {"letor_results.csv", "dataset.html", "report.css", "report.js"} <= read
     assert "letor_results.csv" not in {Path(path).name for path in stage_files("evaluate_folds")}
+    page, job = (
+        {Path(path).name for path in stage_files(stage, f"studies.ranknet2005.{module}")}
+        for stage, module in (("study", "page"), ("study_job", "experiments"))
+    )
+    assert {"paper.csv", "page.md.jinja"} <= page
+    assert "page.md.jinja" not in job, "another sentence trains nothing again"
 
 
 def test_a_table_that_moved_is_an_error(monkeypatch):
@@ -220,27 +226,35 @@ def test_a_docstring_counts_for_code_that_reads_it(own):
 
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
-    """`edited(path, old, new)`: edit a copy of the package; return the methods and stages whose digests changed."""
+    """`edited(path, old, new)`: edit a copy of the package; return the methods and stages whose digests changed.
+
+    An edit adds to the edits before it. Further arguments are further texts of the file and their replacements.
+    """
     copy = tmp_path / "src/gradrank"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "project"))
     modules_by_name = {name: training_modules(cls, cls.Params()) for name, cls in models().items()}
 
     def digests():
         clear_caches()
+        read_source.cache_clear()
         return {name: code_digest("train", *modules) for name, modules in modules_by_name.items()} | {
             stage: code_digest(stage) for stage in STAGES
         }
 
-    def changed(path, old, new):
-        before, file = digests(), copy / path
+    def changed(path, *replaced):
+        nonlocal before
+        file = copy / path
         text = file.read_text() if file.exists() else ""
-        assert old in text
-        file.write_text(text.replace(old, new, 1) if old else new + text)
+        for old, new in zip(replaced[::2], replaced[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new, 1) if old else new + text
+        file.write_text(text)
         after = digests()
-        return {name for name in before if before[name] != after[name]}
+        names, before = {name for name in before if before[name] != after[name]}, after
+        return names
 
     monkeypatch.setattr(code_digests, "PACKAGE", copy)
-    clear_caches()
+    before = digests()
     yield changed
     clear_caches()
 
@@ -248,8 +262,7 @@ def edited(tmp_path, monkeypatch):
 def test_an_edit_of_a_loss_retrains_the_models_that_import_it(edited):
     softmax = (PACKAGE / "training/losses/listwise.py").read_text()
     signature = re.search(r"^def softmax\(.*?\)", softmax, re.M | re.S)[0]
-    assert edited("training/losses/listwise.py", "", "# a comment\n") == set()
-    assert edited("training/losses/listwise.py", '"""', '"""Another text. ') == set()
+    assert edited("training/losses/listwise.py", '"""', '"""Another text. ', "", "# a comment\n") == set()
     users = {name for name, cls in models().items() if f"{LOSSES}.listwise" in modules_of(cls)}
     importers = {name for name, cls in models().items() if "training/losses/listwise.py" in names(*modules_of(cls))}
     assert {"softmax", "dasalc"} <= users <= importers
@@ -276,5 +289,6 @@ def test_every_rule_that_runs_a_command_is_a_stage_of_that_name():
         for name, body in re.findall(r"^rule (\w+):\n(.*?)(?=^\S|\Z)", path.read_text(), re.M | re.S):
             rules[name] = re.findall(r"gradrank ([\w-]+)", body.partition("shell:")[2])
     assert {name for name, commands in rules.items() if commands} == STAGES.keys()
+    assert rules.pop("refit") == ["refit-choices"]  # `gradrank refit` trains a model for new data
     assert all(commands in ([], [name.replace("_", "-")]) for name, commands in rules.items())
-    assert rules.keys() | {"all"} <= set(RULES)
+    assert rules.keys() | {"all", "refit"} <= set(RULES)

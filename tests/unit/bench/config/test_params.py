@@ -56,6 +56,9 @@ datasets: {mq2007: {grade_edges: [1]}} => datasets.mq2007: is in the catalogue
 models: [1] => models:
 studies: [1] => params.yaml: studies:
 run: {datasets: []} => run.datasets:
+run: {datasets: [mq2007], threads: 0} => run.threads
+run: {datasets: [mq2007], threads: {lamdamart: 2}} => run.threads: unknown model 'lamdamart'
+run: {datasets: [mq2007], threads: {lambdamart: 2, ranksvm: 2}} => run.threads.ranksvm: this method trains
 run: {datasets: [mq207]} => unknown data set 'mq207' (did you mean 'mq2007'?)
 run: {datasets: [mq2007], models: [lamdamart]} => (did you mean 'lambdamart'?)
 run: {datasets: [mq2007], seeds: []} => run.seeds:
@@ -88,7 +91,9 @@ datasets: {report: {path: x}} => datasets.report:
 datasets: {all: {path: x}} => datasets.all:
 datasets: {arsm: {path: x}} => datasets.arsm:
 datasets: {studies: {path: x}} => datasets.studies:
-datasets: {My Data: {path: x}} => datasets.My Data:
+datasets: {My Data: {path: x}} => Fix: call your own data `my_data`
+datasets: {MQ2008: {path: x}} => Fix: call your own data `my_mq2008`
+datasets: {mq2008: {path: x}} => Fix: call your own data `my_mq2008`
 datasets: {mine: {}} => datasets.mine:
 datasets: {mine: {path: /no/such/folder}} => datasets.mine.path:
 datasets: {mine: {path: ~nobody-at-all/x}} => (got '~nobody-at-all/x')
@@ -120,6 +125,14 @@ studies: {contest: {datasets: [mq2007], methods: [mart], frozen: [mq2009]}} => c
 def test_a_fault_is_named_by_its_path(line):
     text, message = line.split(" => ")
     assert message in faults_of(changed(text))
+
+
+def test_a_run_and_own_data_are_enough(tmp_path):
+    (tmp_path / "data.txt").write_text("1 qid:1 1:0.5\n")
+    own = {"my_data": {"path": str(tmp_path / "data.txt")}}
+    settings = check({"run": {"datasets": ["my_data"], "models": ["ranksvm"]}, "datasets": own})
+    assert settings.model_names("my_data") == ["ranksvm"]
+    assert settings.evaluation.metrics and settings.evaluation.convention in settings.evaluation.conventions
 
 
 def test_all_faults_are_named_at_once():
@@ -283,3 +296,21 @@ def test_settings_without_code_are_refused_by_name(tmp_path):
     (tmp_path / "studies/my_study.yaml").write_text("draws: 4\n")
     with pytest.raises(GradrankError, match=r"studies/my_study.yaml:\n  unknown study \(.* studies/my_study.py"):
         load(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize("threads", [3, {"lambdamart": 3}])
+def test_threads_are_those_of_methods_that_can_use_several(threads):
+    settings = check(raw(run={"datasets": ["mq2007"], "threads": threads}))
+    assert settings.threads("lambdamart") == 3 and settings.threads("ranksvm") == 1
+    assert settings.threads("mart") == (3 if threads == 3 else 1)
+
+
+def test_skip_leaves_out_the_methods_that_do_not_accept_missing_values(tmp_path):
+    run = {"datasets": ["my_data"], "models": ["ranksvm", "lambdamart", "regression"]}
+    names = {}
+    for skip in (False, True):
+        own = {"my_data": {"path": str(tmp_path), "skip": skip}}
+        settings = check({"run": run, "datasets": own})
+        names[skip] = settings.model_names("my_data"), settings.skipped("my_data")
+    assert names[False] == (["lambdamart", "ranksvm", "regression"], [])
+    assert names[True] == (["lambdamart"], ["ranksvm", "regression"])

@@ -1,12 +1,14 @@
 """Output of `gradrank diff`: JSON, HTML and exit codes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from diff_states import make_study, state, values
+from gradrank.base.errors import GradrankError
+from gradrank.bench.cli import app
 from gradrank.bench.diff import output
 from gradrank.bench.diff.compare import compare
 from gradrank.bench.diff.output import plain
@@ -48,24 +50,23 @@ def test_html_is_one_whole_file(comparison):
     assert output.html_page(comparison) == output.html_page(comparison)
 
 
-def run(*arguments: str, folder) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "gradrank", "diff", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["diff", *arguments])
 
 
-def test_command(tmp_path):
+def test_command(tmp_path, monkeypatch):
     here = tmp_path / "a b"
     for name, shift in (("before", 0.1), ("after", 0.0)):
         make_study(here / name, shift)
-    done = run("before", "after/results", "--json", "--html", "x y.html", folder=here)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(here)
+    done = run("before", "after/results", "--json", "--html", "x y.html")
+    assert done.exit_code == 0, done.stderr
     assert {row["metric"] for row in json.loads(done.stdout)["rows"] if row["verdict"] == "worse"} == {"ndcg@10"}
     assert (here / "x y.html").read_text().startswith("<!doctype html>")
-    done = run("before", "after", "--fail-on-regression", "ndcg@10:0.05", folder=here)
-    assert done.returncode == 3
+    done = run("before", "after", "--fail-on-regression", "ndcg@10:0.05")
+    assert done.exit_code == 3
     assert "mq2007/lambdamart: NDCG@10" in done.stderr and "(worse)" in done.stderr
-    assert run("before", "after", "--fail-on-regression", "ndcg@10:0.2", folder=here).returncode == 0
-    assert run("before", "after", "--fail-on-regression", "ndcg@10", folder=here).returncode == 1
-    done = run("before", "nowhere", folder=here)
-    assert done.returncode == 1
-    assert "nowhere: " in done.stderr and "Traceback" not in done.stderr
+    assert run("before", "after", "--fail-on-regression", "ndcg@10:0.2").exit_code == 0
+    for arguments, named in ((("after", "--fail-on-regression", "ndcg@10"), "ndcg@10"), (("nowhere",), "nowhere: ")):
+        done = run("before", *arguments)
+        assert isinstance(done.exception, GradrankError) and named in str(done.exception)

@@ -106,7 +106,7 @@ def test_folder_by_its_project_itself_or_one_data_set(here):
 
 
 @pytest.mark.parametrize("content", [lambda whole: whole[:-40], lambda whole: b"", lambda whole: whole[:4] * 9])
-@pytest.mark.parametrize("name", ["mq2007/lambdamart/per_query.parquet", "per_query.parquet"])
+@pytest.mark.parametrize("name", ["mq2007/methods/lambdamart/per_query.parquet", "per_query.parquet"])
 def test_a_damaged_table_of_values_is_named(tmp_path, name, content):
     results = make_study(tmp_path)
     table = results / name
@@ -129,6 +129,7 @@ def test_a_malformed_params_yaml_beside_a_folder_is_named(tmp_path):
 def test_folder_as_dvc_pull_leaves_it(here, tmp_path):
     pulled = tmp_path / "results"
     (pulled / "mq2007").mkdir(parents=True)
+    shutil.copy(here / "made/0.05/params.yaml", tmp_path)
     shutil.copy(here / "made/0.05/results/mq2007/summary.json", pulled / "mq2007")
     alone = read_state(str(pulled))
     assert "only the means" in alone.notices[0] and "dvc pull" in alone.notices[0]

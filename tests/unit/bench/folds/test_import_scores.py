@@ -27,7 +27,7 @@ def data(tmp_path):
 
 
 def measured(tmp_path, data, scores: str) -> pl.DataFrame:
-    method = MethodFolder(tmp_path / "results/toy/theirs")
+    method = MethodFolder(tmp_path / "results/toy/methods/theirs")
     for fold in (1, 2):
         import_scores(scores, data, fold, 3, method.fold(fold).folder)
         for path in (method.fold(fold).scores_path, method.fold(fold).history_path):
@@ -45,7 +45,7 @@ def test_a_score_file_a_fold(tmp_path, data):
         (1, "test", 40, pytest.approx(1 / 3)),
         (2, "test", 10, 0.5),
     ]
-    fold = MethodFolder(tmp_path / "results/toy/theirs").fold(1)
+    fold = MethodFolder(tmp_path / "results/toy/methods/theirs").fold(1)
     (origin,) = json.loads((fold.model_path / "origin.json").read_text())
     assert origin["path"] == f"{tmp_path}/1.txt" and fold.spec()["scores_sha256"] == [origin["sha256"]]
     assert fold.history().is_empty() and fold.timing()["fit_seconds"] == 0
@@ -73,7 +73,7 @@ def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_pat
     (tmp_path / "scores.txt").write_text("\n".join(scores if form == "lines" else runs) + "\n")
     stored = tmp_path / "data/mine"
     assert sorted(parse(tmp_path / "mine.txt", stored, 3, "mine")["division"]) == list("1122345")
-    method = MethodFolder(tmp_path / "results/mine/theirs")
+    method = MethodFolder(tmp_path / "results/mine/methods/theirs")
     for fold in range(1, 6):
         import_scores(f"{tmp_path}/scores.txt", stored, fold, 3, method.fold(fold).folder)
     spec = {"model": "imported", "dataset": "mine", "seed": 3, "params": {"scores": f"{tmp_path}/scores.txt"}}
@@ -82,7 +82,7 @@ def test_of_a_file_that_was_divided_the_ranking_has_the_file_s_own_order(tmp_pat
 
 
 def test_a_fault_leaves_no_finished_fold(tmp_path, data):
-    method = MethodFolder(tmp_path / "results/toy/theirs")
+    method = MethodFolder(tmp_path / "results/toy/methods/theirs")
     (tmp_path / "1.txt").write_text("1\n" * 6)
     import_scores(f"{tmp_path}/{{fold}}.txt", data, 1, 3, method.fold(1).folder)
     (tmp_path / "1.txt").write_text("1\n2\n")

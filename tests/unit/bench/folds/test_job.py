@@ -14,6 +14,7 @@ from gradrank.base.files import sha256
 from gradrank.base.stamps import read_stamp
 from gradrank.base.validation import read_params
 from gradrank.bench.folds.job import train
+from gradrank.bench.results import DatasetFolder
 from gradrank.comparison.rankings.evaluation import evaluate
 from gradrank.data.collection import Collection
 from gradrank.data.parse import parse
@@ -22,6 +23,7 @@ from gradrank.data.sources.synthetic import generate
 from gradrank.data.stored import StoredCollection
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.models.single_feature import SingleFeature
+from gradrank.ranker.ranker import Ranker, load
 from gradrank.training.fit import job_seed
 from gradrank.training.fold_folder import FoldFolder
 from gradrank.training.selection import selection_note
@@ -61,6 +63,37 @@ def test_the_model_is_selected_under_the_given_convention(data, tmp_path, capsys
         expected = CONVENTIONS[f"{name}_expected"]
         result = evaluate(vali.labels, fold.scores("vali"), qid=query, metrics="ndcg@10", convention=expected)
         assert fold.history()["vali_ndcg@10"].max() == pytest.approx(result.means["mean"][0], abs=1e-12)
+
+
+@pytest.mark.parametrize("gain", ["linear", [0.0, 1.0, 5.0, 5.5, 6.0, 9.0]])
+def test_a_fold_is_trained_and_selected_with_the_given_gains(data, tmp_path, gain):
+    """The fold has the scores of Ranker with the same gains, seed and parts."""
+    stored = StoredCollection.open(data)
+    parts = {split: stored.read(stored.fold(1)[split]) for split in ("train", "vali")}
+    params = {"rounds": 3, "min_data_in_leaf": 5}
+    train("lambdamart", data, 1, params, 7, tmp_path / "fold1", convention=CONVENTIONS["standard"], gain=gain)
+    fold = FoldFolder(tmp_path / "fold1")
+    spec = fold.spec()
+    assert spec["gain"] == gain and load(tmp_path / "fold1").gain == gain
+    x, y, qid = (
+        {split: get(part) for split, part in parts.items()}
+        for get in (lambda part: part.features, lambda part: part.labels, lambda part: part.query_of_row)
+    )
+    ranker = Ranker("lambdamart", random_state=spec["job_seed"], gain=gain, **params)
+    ranker.fit(x["train"], y["train"], qid=qid["train"], eval_set=(x["vali"], y["vali"], qid["vali"]))
+    assert np.array_equal(ranker.predict(x["vali"]), fold.scores("vali"))
+    assert ranker.history_["vali_ndcg@10"].equals(fold.history()["vali_ndcg@10"])
+
+
+def test_a_member_that_was_trained_on_other_data_is_refused(data, tmp_path):
+    generate("net", 20, 10, 2, tmp_path / "raw")
+    parse(tmp_path / "raw", tmp_path / "synthetic_net", seed=1, dataset="synthetic_net")
+    results, params = DatasetFolder(tmp_path / "results/synthetic_net"), {"models": ["regression", "single_feature"]}
+    for name, trained_on in (("regression", data), ("single_feature", tmp_path / "synthetic_net")):
+        train(name, trained_on, 1, {}, 7, results.method(name).fold(1).folder)
+    with pytest.raises(GradrankError, match=r"single_feature.*data_sha256.*Fix: gradrank train"):
+        train("borda", data, 1, params, 7, tmp_path / "out", members=results.folder)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_log_counts_the_queries_without_influence():

@@ -8,12 +8,12 @@ from gradrank.bench.folds.settings import primary_convention
 @pytest.mark.parametrize(
     ("params", "default", "found"),
     [
-        ({}, None, "letor4"),
-        ({"evaluation": None, "datasets": None}, None, "letor4"),
+        ({}, None, "standard"),
+        ({"evaluation": None, "datasets": None}, None, "standard"),
         ({"evaluation": {"convention": "letor3"}, "datasets": {"other": {"convention": "trec"}}}, None, "letor3"),
         ({"evaluation": {"convention": "letor3"}, "datasets": {"mine": {"path": "x"}}}, "ranklib", "ranklib"),
         ({"evaluation": {"convention": "letor3"}, "datasets": {"mine": {"convention": "trec"}}}, "ranklib", "trec"),
-        ({"datasets": {"mine": None}}, None, "letor4"),
+        ({"datasets": {"mine": None}}, None, "standard"),
     ],
 )
 def test_a_data_sets_own_goes_before_the_default_and_the_runs(params, default, found):
@@ -31,5 +31,5 @@ def test_a_data_sets_own_goes_before_the_default_and_the_runs(params, default, f
 def test_the_catalogue_goes_before_the_runs_convention(params, found):
     assert primary_convention(params, "yandex_imat2009") == found
     assert primary_convention(params | {"datasets": {}}, "mq2007") == params.get("evaluation", {}).get(
-        "convention", "letor4"
+        "convention", "standard"
     )

@@ -13,18 +13,18 @@ from made_project import DATASET, STUDY
 
 DATA, RESULTS = Path("data"), Path("results")
 RESULT = RESULTS / DATASET
-FOLD, SEED = RESULT / "prank/fold2", RESULT / "prank/fold3/seed6"
+FOLD, SEED = RESULT / "methods/prank/fold2", RESULT / "methods/prank/fold3/seed6"
 STUDIES = RESULTS / "studies"
 
 # A file of each kind, and the stamp that has its checksum.
 NAMED = {
     DATA / "parquet" / DATASET / "part1.parquet": "collection.json",
     DATA / "pairs" / DATASET / "part3.parquet": "pairs.json",
-    RESULT / "single_feature/fold1/model/single_feature.json": "../spec.json",
+    RESULT / "methods/single_feature/fold1/model/single_feature.json": "../spec.json",
     FOLD / "scores.parquet": "spec.json",
     FOLD / "history.parquet": "spec.json",
     SEED / "scores.parquet": "spec.json",
-    RESULT / "prank/per_query.parquet": "evaluation.json",
+    RESULT / "methods/prank/per_query.parquet": "evaluation.json",
     RESULT / "summary.json": "provenance.json",
     RESULT / "summary.md": "provenance.json",
     RESULT / "queries.parquet": "provenance.json",
@@ -40,7 +40,7 @@ STAMPS = [
     DATA / "pairs" / DATASET / "pairs.json",
     FOLD / "spec.json",
     SEED / "spec.json",
-    RESULT / "prank/evaluation.json",
+    RESULT / "methods/prank/evaluation.json",
     RESULT / "provenance.json",
     STUDIES / STUDY / "provenance.json",
     STUDIES / "pair_targets/jobs/targets.json",

@@ -26,8 +26,8 @@ STAMPS = [
     DATA / "raw" / DATASET / "fetched.json",
     DATA / "parquet" / DATASET / "collection.json",
     DATA / "pairs" / DATASET / "pairs.json",
-    RESULT / "prank/fold2/spec.json",
-    RESULT / "prank/evaluation.json",
+    RESULT / "methods/prank/fold2/spec.json",
+    RESULT / "methods/prank/evaluation.json",
     RESULT / "provenance.json",
     RESULTS / "studies/average_precision/provenance.json",
     RESULTS / "run.json",
@@ -105,7 +105,7 @@ def test_no_stamp_can_name_a_file_that_is_then_opened_or_removed(project, outsid
 
 @pytest.mark.parametrize("name", ["fifo", "link", "linked/photo.jpg", "dangling", "loop"])
 def test_a_special_file_that_a_stamp_may_list_is_reported_and_not_opened(project, outside, name):
-    stamp = RESULT / "prank/fold2/spec.json"
+    stamp = RESULT / "methods/prank/fold2/spec.json"
     add_special_files(stamp.parent / "model", outside)
     content = json.loads(stamp.read_text())
     forge(stamp, content | {"files": content["files"] | {f"model/{name}": "0" * 64}})
@@ -163,7 +163,7 @@ FOREIGN = {
 
 def test_every_file_of_another_program_survives_a_repair_with_its_bytes(project, outside):
     places = [RESULTS / "mine", RESULT / "mine", RESULTS / "studies/mine", DATA / "raw/mine", DATA / "parquet/mine",
-              DATA / "pairs/mine", RESULT / "prank/fold2/model", RESULT / "prank"]  # fmt: skip
+              DATA / "pairs/mine", RESULT / "methods/prank/fold2/model", RESULT / "prank"]  # fmt: skip
     foreign = {}
     for place in places:
         for name, text in FOREIGN.items():
@@ -178,7 +178,7 @@ def test_every_file_of_another_program_survives_a_repair_with_its_bytes(project,
         (place / "linked/spec.json").symlink_to(outside / "photo.jpg")
         os.mkfifo(place / f".fifo.{host_name()}.{ended_process()}-1.partial")
         (place / f".link.{host_name()}.{ended_process()}-1.partial").symlink_to(outside)
-    scores = RESULT / "prank/fold3/scores.parquet"
+    scores = RESULT / "methods/prank/fold3/scores.parquet"
     scores.write_bytes(b"damaged")
     assert scores in [mismatch.path for stamp in stamps(RESULTS, DATA) for mismatch in audit(stamp)]
     result = repaired("--yes")[1]
@@ -209,7 +209,7 @@ def partial(place: Path, host: str, process: int) -> Path:
 
 def test_partial_files_go_if_their_process_on_this_host_has_ended(project):
     here, ended = host_name(), ended_process()
-    file, fold = DATA / "parquet" / DATASET / "part1.parquet", RESULT / "prank/fold2"
+    file, fold = DATA / "parquet" / DATASET / "part1.parquet", RESULT / "methods/prank/fold2"
     raw = DATA / "raw/mq2007"
     gone = [
         partial(file, here, ended),
@@ -238,7 +238,7 @@ def test_partial_files_go_if_their_process_on_this_host_has_ended(project):
 
 
 def test_nothing_is_removed_without_an_answer(project):
-    scores = RESULT / "prank/fold1/scores.parquet"
+    scores = RESULT / "methods/prank/fold1/scores.parquet"
     scores.write_bytes(b"damaged")
     before = files_of(project)
     result = repaired()[1]

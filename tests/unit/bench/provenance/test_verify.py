@@ -14,8 +14,9 @@ from gradrank.base.stamps import read_sealed, read_stamp, write_sealed, write_st
 from gradrank.bench.cli import app
 from gradrank.bench.config.params import RunSettings, load
 from gradrank.bench.folds.job import train
+from gradrank.bench.parts import write_job
 from gradrank.bench.provenance.verify import verify
-from gradrank.bench.results import Results, write_job
+from gradrank.bench.results import Results
 from gradrank.data.parse import parse
 from made_project import DATASET, SETTINGS, STUDY, write_params
 
@@ -51,7 +52,7 @@ POLY = "synthetic_poly"
 OTHER_SIZE = {"datasets": {DATASET: {"queries": 11, "documents": 6}}}
 OWN_MODELS = {"datasets": {DATASET: {"queries": 10, "documents": 6, "models": ["prank"]}}}
 OTHER_DRAWS = {"studies": {"pair_targets": {"draws": 4, "sizes": [50]}}}
-TWO_CONVENTIONS = {"evaluation": {"conventions": ["letor4", "trec"]}}
+TWO_CONVENTIONS = {"evaluation": {"conventions": ["standard", "trec"]}}
 # A change of a key of params.yaml ({} empties it), what differs, and the old and the new value if there are any.
 CHANGES = {
     "seed": ({"seed": 6, "run": {"seeds": [5, 6]}}, f"{DATASET}: seed", "5", "6"),
@@ -60,7 +61,7 @@ CHANGES = {
     "default": ({"models": {}}, f"{DATASET}: models.prank.epochs", "2", "default"),
     "pairs": ({"pairs": {"ties": "half"}}, f"{DATASET}: pairs.ties", "omit", "half"),
     "size": (OTHER_SIZE, f"{DATASET}: dataset.queries", "10", "11"),
-    "convention": (TWO_CONVENTIONS, f"{DATASET}: evaluation.conventions", "['letor4']", "['letor4', 'trec']"),
+    "convention": (TWO_CONVENTIONS, f"{DATASET}: evaluation.conventions", "['standard']", "['standard', 'trec']"),
     "more models": ({"run": {"models": ["single_feature", "prank", "mart"]}}, f"{DATASET}: models.mart", "", ""),
     "fewer models": ({"run": {"models": ["prank"]}}, f"{DATASET}: models.single_feature", "", ""),
     "a data set's models": (OWN_MODELS, f"{DATASET}: models.single_feature", "", ""),
@@ -154,8 +155,8 @@ def test_other_models_and_other_values_than_the_recorded_ones_differ(project):
 
 @pytest.mark.parametrize("name", ["fold2/spec.json", "fold2/seed6/spec.json", "evaluation.json"])
 def test_a_missing_stamp_of_a_method_differs(project, name):
-    (RESULTS / DATASET / "prank" / name).unlink()
-    assert f"{DATASET}: {RESULTS / DATASET / 'prank'}" in places()
+    (RESULTS / DATASET / "methods/prank" / name).unlink()
+    assert f"{DATASET}: {RESULTS / DATASET / 'methods/prank'}" in places()
 
 
 def test_a_missing_record_of_the_run_s_data_set_differs(project):
@@ -218,7 +219,7 @@ def test_nothing_to_verify_and_another_checkout_are_errors(tmp_path, monkeypatch
 def test_the_command_exits_with_1_if_a_file_differs_and_repairs_it(project):
     run = CliRunner().invoke
     assert run(app, ["verify"]).exit_code == 0
-    scores = RESULTS / DATASET / "prank/fold1/scores.parquet"
+    scores = RESULTS / DATASET / "methods/prank/fold1/scores.parquet"
     scores.write_bytes(b"damaged")
     result = run(app, ["verify"])
     assert result.exit_code == 1 and str(scores) in result.stdout and "gradrank verify --repair" in result.stdout

@@ -63,7 +63,7 @@ def test_without_the_baseline_the_highest_method_is_shown_and_not_tested(dataset
 
 def test_the_parameter_names_the_baseline_of_tables_and_pages(tmp_path):
     folder = make_results(tmp_path, "mq2007", MODELS, 30)
-    path = folder / "lambdamart" / "per_query.parquet"
+    path = folder / "methods/lambdamart/per_query.parquet"
     write_values(pl.read_parquet(path).with_columns(pl.col("ndcg@10") + 2), path.parent)
     for baseline in ("ranksvm", "mart"):
         summary(folder, MODELS, "letor4", baseline=baseline)

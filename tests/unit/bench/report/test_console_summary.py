@@ -6,6 +6,7 @@ from gradrank.bench.report.document import BEST, console_summary
 from gradrank.bench.report.tables.summary import summary
 from gradrank.bench.report.tables.summary_tables import read_tables
 from gradrank.bench.results import Results
+from gradrank.training.registry import models
 from made_results import make_results
 
 MODELS = ("adarank_map", "lambdamart", "listnet", "mart", "prank", "ranknet_linear", "ranksvm")
@@ -35,6 +36,8 @@ def test_the_best_of_each_data_set_then_the_report(tmp_path):
     assert {model for model in MODELS if model in level} == (named if len(named) < len(MODELS) else set())
     assert all(len(line) <= 100 for line in lines)
     assert f"{tmp_path}/results/report.html" in blocks[2]
+    methods = [model for model in sorted(means, key=lambda model: -means[model]) if model in models()]
+    assert f"refit {results.folder}/synthetic_net/{methods[0]} --out model` trains {methods[0]} on all" in blocks[2]
 
 
 def test_a_mean_that_is_not_defined_is_not_among_the_best(tmp_path):

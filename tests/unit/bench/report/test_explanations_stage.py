@@ -43,7 +43,7 @@ PARAMS = {
 
 
 def explain(seed: int = SEED) -> dict:
-    explanations(FOLDER.folder, STORED, "letor4", seed, "0" * 16)
+    explanations(FOLDER.folder, STORED, "standard", seed, "0" * 16)
     return read_sealed(FOLDER.explanations_path)
 
 
@@ -90,7 +90,7 @@ def test_importances_are_means_over_the_test_parts_of_all_folds(found):
         for number in range(1, FOLDS + 1):
             fold = TrainedFold.load(FOLDER.method(method["model"]).fold(number).folder)
             test = stored.read(stored.fold(number)["test"])
-            own = importance(fold, test, "ndcg@10", convention="letor4", repeats=REPEATS, seed=SEED)
+            own = importance(fold, test, "ndcg@10", convention="standard", repeats=REPEATS, seed=SEED)
             for row in own.frame().to_dicts():
                 drops[row["feature"]] += row["drop"] / FOLDS
         assert {row["feature"]: row["drop"] for row in method["importance"]} == pytest.approx(drops)

@@ -21,7 +21,7 @@ def folders(tmp_path_factory):
     """The folders tables/ of two data sets; on mq2007, ranksvm is far below the others in NDCG@10 under letor4."""
     root = tmp_path_factory.mktemp("study")
     folders = [make_results(root, dataset, models=MODELS, queries=40) for dataset in ("mq2007", "my_data_2")]
-    path = folders[0] / "ranksvm" / "per_query.parquet"
+    path = folders[0] / "methods/ranksvm/per_query.parquet"
     poor = pl.when(pl.col("convention") == "letor4").then(pl.col("ndcg@10") / 9).otherwise(pl.col("ndcg@10"))
     write_values(pl.read_parquet(path).with_columns(poor.alias("ndcg@10")), path.parent)
     for folder in folders:

@@ -22,20 +22,19 @@ STEPS = {"lambdamart": 0.0, MODELS[0]: 0.02, "ranksvm": 0.3, SWEEP: 0.05}  # how
 
 
 def change(folder, model, *columns):
-    path = folder / model / "per_query.parquet"
+    path = folder / "methods" / model / "per_query.parquet"
     write_values(pl.read_parquet(path).with_columns(*columns), path.parent)
 
 
 def made(root, dataset, queries):
     """Write and return finished results, with differences between the methods that are correlated over queries."""
     folder = make_results(root, dataset, MODELS, queries)
-    base = pl.read_parquet(folder / "lambdamart" / "per_query.parquet")
+    base = pl.read_parquet(folder / "methods/lambdamart/per_query.parquet")
     rng = np.random.default_rng(3)
     for model, step in STEPS.items():
         noise = rng.normal(0, 0.2, len(base))
-        write_values(
-            base.with_columns(*(pl.col(metric) - step + pl.Series(noise) for metric in METRICS)), folder / model
-        )
+        values = base.with_columns(*(pl.col(metric) - step + pl.Series(noise) for metric in METRICS))
+        write_values(values, folder / "methods" / model)
     summary(folder, MODELS, "letor4")
     return folder
 
@@ -53,13 +52,14 @@ def folder(finished, tmp_path):
 
 def in_git(folder):
     """Remove the files that are not in git."""
-    for model in (*MODELS, "tables"):
-        shutil.rmtree(folder / model)
+    for name in ("methods", "tables"):
+        shutil.rmtree(folder / name)
 
 
 def values(folder, model, metric, convention="letor4"):
     """Return the (q,) values of a method, read a second way."""
-    frame = pl.read_parquet(folder / model / "per_query.parquet").filter(convention=convention, split="test")
+    frame = pl.read_parquet(folder / "methods" / model / "per_query.parquet")
+    frame = frame.filter(convention=convention, split="test")
     return frame[metric].to_numpy(), frame["fold"].to_numpy()
 
 
@@ -192,7 +192,7 @@ def test_a_method_of_one_data_set_has_a_dash_on_the_other(finished, tmp_path):
     other = made(tmp_path, "other_data", 8)
     names = [name for name in MODELS if name != "ranksvm"]
     summary(other, names, "letor4")
-    shutil.rmtree(other / "ranksvm")
+    shutil.rmtree(other / "methods/ranksvm")
     lines = table(finished, other, metrics=["map"]).to_markdown().splitlines()
     (line,) = (line for line in lines if line.startswith("| `ranksvm`"))
     assert line.count("–") == 1
@@ -208,7 +208,7 @@ def test_tables_of_other_choices_have_other_labels(finished):
 
 
 def test_several_seeds_are_named(folder):
-    path = folder / "lambdamart" / "per_query.parquet"
+    path = folder / "methods/lambdamart/per_query.parquet"
     first = pl.read_parquet(path)
     seeds = {7: first, 9: first.with_columns(pl.col("map") + 0.1)}
     write_values(pl.concat(own.with_columns(seed=pl.lit(seed, pl.Int32)) for seed, own in seeds.items()), path.parent)

@@ -78,7 +78,7 @@ def test_the_pages_of_a_run_and_of_committed_results_show_the_runs(tmp_path):
     assert "single runs" not in (other / "summary.md").read_text().lower()
     contents = read_contents(Results(tmp_path / "results"), "letor4", tmp_path / "params.yaml", tmp_path / "data")
     here = contents.datasets[0].tables["published_runs"]
-    for path in (folder / "tables", folder / "listnet", folder / "ranksvm"):
+    for path in (folder / "tables", folder / "methods/listnet", folder / "methods/ranksvm"):
         path.rename(tmp_path / path.name)
     contents = read_contents(Results(tmp_path / "results"), "letor4", tmp_path / "params.yaml", tmp_path / "data")
     there = contents.datasets[0].tables["published_runs"]

@@ -40,7 +40,7 @@ def means(root, dataset, convention):
     """Return {model: {metric: mean}} from per_query.parquet."""
     found = {}
     for model in MODELS:
-        frame = pl.read_parquet(root / "results" / dataset / model / "per_query.parquet")
+        frame = pl.read_parquet(root / "results" / dataset / "methods" / model / "per_query.parquet")
         test = frame.filter((pl.col("split") == "test") & (pl.col("convention") == convention))
         found[model] = test.group_by("fold").agg(pl.col(METRICS).mean()).select(METRICS).mean().row(0, named=True)
     return found
@@ -146,7 +146,7 @@ def test_equal_results_give_equal_bytes(root):
 
 def test_names_and_files_are_escaped(root):
     hostile = "<img src=x>"
-    path = root / "results/mq2007/lambdamart/fold1/spec.json"
+    path = root / "results/mq2007/methods/lambdamart/fold1/spec.json"
     path.write_text(path.read_text().replace('"epochs"', '"</pre><script>"'))
     folder = root / "results" / hostile
     folder.mkdir()

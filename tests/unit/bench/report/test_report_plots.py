@@ -41,10 +41,16 @@ def polygons(drawing):
 def test_difference_plot_draws_every_query_in_order():
     drawn = polygons(difference_plot("a", "b", [9000, 0, 5000, 2000], [1000, 0, 10_000, 2000]))
     across, middle, half = (350 - 34) / 3, (14 + 224) / 2, (224 - 14) / 2
-    gaps = [0.8, 0, 0, -0.5]
+    gaps = [1, 0, 0, -0.5 / 0.8]  # shares of the axis, which ends at the largest difference
     for name, sign in (("wins", 1), ("losses", -1)):
         want = [(34 + i * across, middle - sign * max(sign * gap, 0) * half) for i, gap in enumerate(gaps)]
         assert drawn[name] == pytest.approx(np.array([(34, middle), *want, (350, middle)]), abs=0.051)
+
+
+def test_the_axis_of_a_difference_plot_ends_near_the_largest_difference():
+    small = str(difference_plot("a", "b", [5100, 5000], [5000, 5320]))
+    assert ">+0.050<" in small and ">+1" not in small
+    assert max(abs(y - 119) for _, y in polygons(small)["losses"]) == pytest.approx(105 * 320 / 500, abs=0.06)
 
 
 def test_embedded_values_are_those_of_the_test_queries(dataset):

@@ -110,9 +110,9 @@ def run(tmp_path_factory):
     root = tmp_path_factory.mktemp("standings")
     for dataset in ("mq2007", "synthetic_net", "ohsumed"):
         folder = make_results(root, dataset, MODELS)
-        path = folder / "fusion" / "per_query.parquet"
+        path = folder / "methods" / "fusion" / "per_query.parquet"
         _raise(path, 2)
-        _raise(folder / "lambdamart" / "per_query.parquet", 1)
+        _raise(folder / "methods/lambdamart/per_query.parquet", 1)
         summary(folder, MODELS, "letor4")
     return root
 
@@ -127,7 +127,7 @@ def committed(run, tmp_path):
     root = shutil.copytree(run, tmp_path / "committed")
     shutil.rmtree(root / "results/mq2007/tables")
     for model in MODELS:
-        shutil.rmtree(root / "results/mq2007" / model)
+        shutil.rmtree(root / "results/mq2007/methods" / model)
     return root
 
 
@@ -182,8 +182,8 @@ def test_without_values_that_fit_the_summary_there_are_no_tests(committed, damag
     assert all("±" not in cell["text"] for row in rows for cell in row)
 
 
-def test_real_data_come_first_then_results_of_this_run(committed):
-    assert [dataset.name for dataset in contents(committed).datasets] == ["ohsumed", "mq2007", "synthetic_net"]
+def test_results_of_this_run_come_first_and_among_them_real_data(committed):
+    assert [dataset.name for dataset in contents(committed).datasets] == ["ohsumed", "synthetic_net", "mq2007"]
 
 
 def test_plot_shows_every_method_once_and_shades_the_methods_that_are_not_worse():

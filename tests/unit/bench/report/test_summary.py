@@ -48,7 +48,7 @@ def table(folder, name, **wanted):
 def queries_by_fold(folder, model="ranksvm", convention="letor4", metric="ndcg@10"):
     """Return {fold: values} of the test queries, read row by row."""
     values = {}
-    for row in pl.read_parquet(folder / model / "per_query.parquet").iter_rows(named=True):
+    for row in pl.read_parquet(folder / "methods" / model / "per_query.parquet").iter_rows(named=True):
         if row["convention"] == convention and row["split"] == "test":
             values.setdefault(row["fold"], []).append(row[metric])
     return values
@@ -77,8 +77,8 @@ def test_summary_json_has_four_decimals_of_the_primary_convention(folder):
 def test_pairwise_table_tests_every_pair_of_the_primary_convention(tmp_path):
     models = ("lambdamart", "ranknet_linear", "ranksvm")
     folder = make_results(tmp_path, models=models)
-    better = pl.read_parquet(folder / "ranksvm" / "per_query.parquet").with_columns(pl.col("map") + 2)
-    write_values(better, folder / "ranknet_linear")
+    better = pl.read_parquet(folder / "methods/ranksvm/per_query.parquet").with_columns(pl.col("map") + 2)
+    write_values(better, folder / "methods/ranknet_linear")
     summary(folder, models, "letor4")
     rows = table(folder, "pairwise")
     pairs = [("lambdamart", "ranknet_linear"), ("lambdamart", "ranksvm"), ("ranknet_linear", "ranksvm")]
@@ -139,7 +139,7 @@ def test_published_numbers_are_compared_with_the_measured_ones(folder):
 def test_markdown_bold_are_the_methods_that_may_be_the_best(folder):
     """No cell is bold while every method may be the best; then one method is better by 2 at MAP."""
     assert bold_cells(folder) == set()
-    path = folder / "ranksvm" / "per_query.parquet"
+    path = folder / "methods/ranksvm/per_query.parquet"
     write_values(pl.read_parquet(path).with_columns(pl.col("map") + 2), path.parent)
     summary(folder, MODELS, "letor4")
     assert bold_cells(folder) == {("ranksvm", "map")}
@@ -176,7 +176,7 @@ def test_another_primary_convention(folder):
 
 def test_dropped_queries_do_not_count(folder):
     """A convention that drops queries without relevant documents leaves nan."""
-    path = folder / "ranksvm" / "per_query.parquet"
+    path = folder / "methods/ranksvm/per_query.parquet"
     dropped = pl.when(pl.col("qid") % 3 > 0).then(pl.col("ndcg@10")).otherwise(float("nan")).alias("ndcg@10")
     write_values(pl.read_parquet(path).with_columns(dropped), path.parent)
     summary(folder, MODELS, "letor4")
@@ -188,7 +188,7 @@ def test_dropped_queries_do_not_count(folder):
 
 
 def test_one_query_has_no_interval(folder):
-    path = folder / "ranksvm" / "per_query.parquet"
+    path = folder / "methods/ranksvm/per_query.parquet"
     write_values(pl.read_parquet(path).filter(fold=1, qid=100), path.parent)
     summary(folder, ["ranksvm"], "letor4")
     assert {row["half_width"] for row in table(folder, "main")} == {""}
@@ -202,7 +202,7 @@ def test_a_missing_evaluation_or_convention_is_named(folder):
 
 
 def test_models_of_different_queries_are_refused(folder):
-    path = folder / "ranksvm" / "per_query.parquet"
+    path = folder / "methods/ranksvm/per_query.parquet"
     write_values(pl.read_parquet(path).filter(pl.col("qid") != 203), path.parent)
     with pytest.raises(GradrankError, match="lambdamart and ranksvm were evaluated on different test queries"):
         summary(folder, MODELS, "letor4")
@@ -210,7 +210,7 @@ def test_models_of_different_queries_are_refused(folder):
 
 def test_no_known_metric_is_refused(folder):
     with pytest.raises(GradrankError, match="none of the metrics err@10"):
-        read_test_queries(folder / MODELS[0] / "per_query.parquet", ["err@10"])
+        read_test_queries(folder / "methods" / MODELS[0] / "per_query.parquet", ["err@10"])
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def short(tmp_path):
     """Results on 75 queries, 70 of which have two documents, so that NDCG@10 is 0; and the stored collection."""
     folder = make_results(tmp_path, "mine", MODELS, queries=13)
     for model in MODELS:
-        path = folder / model / "per_query.parquet"
+        path = folder / "methods" / model / "per_query.parquet"
         zero = pl.when(pl.col("convention") == "letor4").then(0.0).otherwise(pl.col("ndcg@10"))
         write_values(pl.read_parquet(path).with_columns(zero.alias("ndcg@10")), path.parent)
     rows = [
@@ -250,7 +250,7 @@ def test_a_constant_score_and_the_effect_of_the_file_order(short):
     """Relevant documents come first in every file, so a constant score is perfect in file order."""
     folder, data = short
     for model, gap in zip(MODELS, (0.2, 0.0), strict=True):
-        path = folder / model / "per_query.parquet"
+        path = folder / "methods" / model / "per_query.parquet"
         own = pl.read_parquet(path)
         twin = own.filter(convention="letor4").with_columns(
             pl.col("map") - gap, convention=pl.lit("letor4_expected"), ndcg=None
@@ -278,7 +278,7 @@ def test_a_constant_score_and_the_effect_of_the_file_order(short):
 def seeded(summarised, tmp_path):
     """A copy with two seeds of lambdamart: NDCG@10 of the second is higher by .02 on fold 1, by .04 on the others."""
     folder = shutil.copytree(summarised, tmp_path / "results" / summarised.name)
-    path = folder / "lambdamart" / "per_query.parquet"
+    path = folder / "methods/lambdamart/per_query.parquet"
     first = pl.read_parquet(path)
     gain = pl.when(pl.col("fold") == 1).then(0.02).otherwise(0.04)
     seeds = {7: first, 9: first.with_columns(pl.col("ndcg@10") + gain)}
@@ -323,7 +323,7 @@ def page_row(folder, model):
 
 def test_queries_parquet_has_the_values_of_each_seed_and_tests_use_their_means(seeded):
     summary(seeded, MODELS, "letor4")
-    path, measured = seeded / "queries.parquet", read_test_queries(seeded / "lambdamart/per_query.parquet")
+    path, measured = seeded / "queries.parquet", read_test_queries(seeded / "methods/lambdamart/per_query.parquet")
     assert compact_conventions(path) == ["letor4", *sorted(measured.keys() - {"letor4"})]
     for convention, whole in measured.items():
         _, kept = read_compact(path, convention)
@@ -332,7 +332,7 @@ def test_queries_parquet_has_the_values_of_each_seed_and_tests_use_their_means(s
     whole = measured["letor4"]
     svm = pl.read_parquet(path).filter(model="ranksvm", convention="letor4")
     assert svm["seed"].null_count() == 45
-    other = read_test_queries(seeded / "ranksvm/per_query.parquet")["letor4"]
+    other = read_test_queries(seeded / "methods/ranksvm/per_query.parquet")["letor4"]
     (row,) = table(seeded, "pairwise", convention="letor4", metric="ndcg@10")
     wanted = paired_test(whole.values["ndcg@10"], other.values["ndcg@10"], whole.folds)
     assert (row["model_a"], int(row["queries"])) == ("lambdamart", 45)

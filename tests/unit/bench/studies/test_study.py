@@ -86,15 +86,15 @@ def test_measure_gives_what_evaluation_writes(tmp_path):
     spec = {"model": "m", "dataset": "made", "params": {}, "seed": 1}
     rng = np.random.default_rng(0)
     for number in (1, 2):
-        folder = tmp_path / "results" / "made" / "m" / f"fold{number}"
+        folder = tmp_path / "results/made/methods/m" / f"fold{number}"
         folder.mkdir(parents=True)
         splits = ["train"] * 2 * rows + ["vali"] * rows + ["test"] * rows
         pl.DataFrame({"split": splits, "score": rng.random(4 * rows)}).write_parquet(folder / "scores.parquet")
         own = spec | {"fold": number, "data_sha256": "ab"}
         write_stamp(folder / "spec.json", own, [folder / "scores.parquet"])
     metrics = ["ndcg@15", "map"]
-    evaluate_folds(tmp_path / "results" / "made" / "m", collection, spec, ["letor4", "standard"], metrics)
-    stored = pl.read_parquet(tmp_path / "results" / "made" / "m" / "per_query.parquet")
+    evaluate_folds(tmp_path / "results/made/methods/m", collection, spec, ["letor4", "standard"], metrics)
+    stored = pl.read_parquet(tmp_path / "results/made/methods/m" / "per_query.parquet")
     inputs = Inputs(tmp_path / "results", tmp_path / "data" / "parquet", tmp_path, {})
     for convention in ("letor4", "standard"):
         for split in ("train", "vali", "test"):

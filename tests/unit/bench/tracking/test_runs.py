@@ -130,7 +130,7 @@ def test_a_logged_model_per_fold_scores_as_the_fold_does(store, monkeypatch):
 def test_studies_contain_their_own_methods_and_seeds_share_a_run(tmp_path):
     names = ["plain", "trees-rate=0.5", "own", "seeded"]
     results, uri = make_results(tmp_path / "results", names), f"sqlite:///{tmp_path}/mlflow.db"
-    add_seed(results / "toy/seeded", 2)
+    add_seed(results / "toy/methods/seeded", 2)
     page = results / "studies/arsm"
     for path in (page / "numbers.json", page / "page.md", page / "tables/one.csv"):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -164,15 +164,28 @@ def test_second_import_adds_nothing_and_changed_results_add_a_run(tmp_path):
     assert [each.new for each in first] == [True, True]
     assert again == [each._replace(new=False) for each in first]
     assert len(tree(uri)) == 3 and len(all_models(uri)) == 2 * FOLDS
-    per_query(seed=99).write_parquet(results / "toy/baseline/per_query.parquet")
+    per_query(seed=99).write_parquet(results / "toy/methods/baseline/per_query.parquet")
     changed = track(results, {"toy": MODELS}, PARAMS, uri=uri)
     assert [each.new for each in changed] == [True, False]
     current = {run.info.run_id: run.data.tags["current"] for run in all_runs(uri)["baseline"]}
     assert current == {first[0].run_id: "false", changed[0].run_id: "true"}
-    per_query(seed=0).write_parquet(results / "toy/baseline/per_query.parquet")
+    per_query(seed=0).write_parquet(results / "toy/methods/baseline/per_query.parquet")
     assert track(results, {"toy": MODELS}, PARAMS, uri=uri) == again
     current = {run.info.run_id: run.data.tags["current"] for run in all_runs(uri)["baseline"]}
     assert current == {first[0].run_id: "true", changed[0].run_id: "false"}
+
+
+def test_logged_folders_have_no_hidden_files(tmp_path):
+    results, uri = make_results(tmp_path / "results"), f"sqlite:///{tmp_path}/mlflow.db"
+    tables = results / "toy/tables"
+    for folder in (*results.glob("toy/*/fold*/model"), tables):
+        folder.mkdir(exist_ok=True)
+        (folder / ".snakemake_timestamp").touch()
+    (tables / "main.csv").write_text("a\n")
+    track(results, {"toy": MODELS}, PARAMS, uri=uri)
+    assert artifacts(uri, all_runs(uri)["toy"][0].info.run_id) == {"tables/main.csv"}
+    assert len(all_models(uri)) == len(MODELS) * FOLDS
+    assert all(results in path.parents for path in tmp_path.rglob(".snakemake_timestamp"))
 
 
 def test_an_unfinished_run_is_rewritten(tmp_path):
@@ -186,11 +199,11 @@ def test_an_unfinished_run_is_rewritten(tmp_path):
 
 def test_incomplete_results_are_refused_before_anything_is_written(tmp_path):
     results, uri = make_results(tmp_path / "results"), f"sqlite:///{tmp_path}/mlflow.db"
-    spec = results / "toy/baseline/fold2/spec.json"
+    spec = results / "toy/methods/baseline/fold2/spec.json"
     for change in ({"seed": 8}, None):
         original = read_json(spec)
         write_json(spec, original | change) if change else spec.unlink()
-        with pytest.raises(GradrankError, match="toy/baseline"):
+        with pytest.raises(GradrankError, match="toy/methods/baseline"):
             track(results, {"toy": MODELS}, PARAMS, uri=uri)
         write_json(spec, original)
     for models, params in (([*MODELS, "absent"], PARAMS), (MODELS, {"evaluation": {"convention": "trec"}})):

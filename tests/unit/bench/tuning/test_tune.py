@@ -15,7 +15,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.base.files import read_json, sha256, write_json
 from gradrank.base.stamps import write_sealed
 from gradrank.bench.tuning import trials
-from gradrank.bench.tuning.choices import adopt, by_validation, choose, tuner_choices, write_choices
+from gradrank.bench.tuning.choices import adopt, by_validation, choose, frozen_choices, tuner_choices, write_choices
 from gradrank.bench.tuning.divisions import divide
 from gradrank.bench.tuning.folders import Contest
 from gradrank.bench.tuning.refits import Refits, refit, run_seed
@@ -270,6 +270,18 @@ def test_choices_json_is_readable_and_complete(data, tmp_path):
     written = json.loads(contest.choices_path.read_text())
     assert list(written) == [f"synthetic_net/regression/fold{fold}" for fold in range(1, FOLDS + 1)]
     assert all(set(entry) == {"sha256", "tuner1", "tuner2"} for entry in written.values())
+
+
+def test_choices_that_do_not_follow_from_the_trials_are_refused(data, tmp_path):
+    contest, part = Contest(tmp_path), ("synthetic_net", "regression", 1)
+    tune("regression", data, Plan(2), 7, contest.trials_path(*part))
+    write_choices(contest, [part], math.inf)
+    assert len(frozen_choices(contest, *part, math.inf)) == FOLDS
+    written = json.loads(contest.choices_path.read_text())
+    written["synthetic_net/regression/fold2"]["tuner1"]["trial"] += 1
+    contest.choices_path.write_text(json.dumps(written))
+    with pytest.raises(GradrankError, match=r"regression/fold2: .*Fix:"):
+        frozen_choices(contest, *part, math.inf)
 
 
 def test_divisions_are_different_and_have_groups_of_equal_size():

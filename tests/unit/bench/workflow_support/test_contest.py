@@ -22,14 +22,17 @@ def contest() -> ContestPlan:
 
 
 def test_the_page_asks_for_the_files_in_git_alone(contest):
-    """They are the trials and values of every tuner; a frozen data set has no trials."""
-    files = contest.page_inputs("contest")
-    expected = {f"{FOLDER}/choices.json"}
-    for method in METHODS:
-        for tuner in (1, 2):
-            expected |= {f"{FOLDER}/values/{name}/{method}/tuner{tuner}.parquet" for name in ("mq2007", "ohsumed")}
-            expected.add(f"{FOLDER}/trials/mq2007/{method}/tuner{tuner}.parquet")
-    assert set(files) == expected and len(files) == len(expected)
+    """They have the trials and values of every tuner; a frozen data set has no trials."""
+    files = [f"{FOLDER}/{name}" for name in ("choices.json", "trials.parquet", "values.parquet")]
+    assert contest.page_inputs("contest") == files
+    divided = plan(divisions={"datasets": ["mq2007"], "methods": ["ranksvm"], "count": 3})
+    assert divided.page_inputs("contest") == [*files, f"{FOLDER}/divisions.parquet"]
+    tuned, tuners = [("mq2007", method) for method in METHODS], (1, 2)
+    frozen = [("ohsumed", method) for method in METHODS]
+    for kind, pairs in (("trials", tuned), ("values", tuned + frozen)):
+        expected = {f"{FOLDER}/{kind}/{'/'.join(pair)}/tuner{tuner}.parquet" for pair in pairs for tuner in tuners}
+        parts = contest.parts("contest", kind)
+        assert set(parts) == expected and len(parts) == len(expected)
 
 
 def test_methods_have_budgets_of_their_own():

@@ -1,5 +1,7 @@
 """Errors of Snakemake's planning are explained with the name that is wrong, the files that are missing, and the fix."""
 
+import re
+
 import pytest
 
 from gradrank.bench.workflow_support.checks import explain
@@ -37,6 +39,11 @@ def test_all_missing_score_files_of_a_method_are_named(folder):
     message = explain("MissingInputException", NO_INPUT.format(DATASET, "theirs"))
     assert message.startswith(f"models.theirs: 4 of 5 score files for {DATASET}") and "Fix: " in message
     assert [fold for fold in range(1, 6) if f"runs/{DATASET}{fold}.txt" in message] == [1, 2, 4, 5]
+
+
+def test_the_lock_of_a_killed_run_is_explained_with_the_command_that_removes_it(folder):
+    message = explain("LockException", "Error: Directory cannot be locked.")
+    assert str(folder) in message and re.search(r"Fix: .*snakemake --unlock`", message)
 
 
 def test_other_errors_keep_the_text_of_snakemake(folder):

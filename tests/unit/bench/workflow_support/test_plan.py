@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gradrank.base.errors import GradrankError
+from gradrank.bench.config.datasets import FOLDS_VARIABLE
 from gradrank.bench.config.params import check, load
 from gradrank.bench.results import Results
 from gradrank.bench.workflow_support.plan import FOLD, METHOD, Plan
@@ -41,7 +43,7 @@ def test_a_study_s_target_asks_for_its_files_and_all_inputs(project):
     assert set(workflow.study_files(STUDY)) == measured | files_below(results.study(STUDY).folder)
     assert set(workflow.study_files("pair_targets")) == files_below(results.study("pair_targets").folder)
     assert workflow.study_evaluations(STUDY) == [
-        f"results/{DATASET}/{name}/evaluation.json" for name in ("prank", "single_feature")
+        f"results/{DATASET}/methods/{name}/evaluation.json" for name in ("prank", "single_feature")
     ]
 
 
@@ -63,7 +65,9 @@ def test_further_seeds_are_subfolders_of_the_first_seed_s_fold():
     for fold, expected in (("3", (3, 5)), ("3/seed6", (3, 6))):
         assert re.fullmatch(FOLD, fold) and workflow.fold_and_seed(fold) == expected
     assert workflow.fold_files(DATASET, "prank", ["spec.json"]) == [
-        f"results/{DATASET}/prank/fold{number}{seed}/spec.json" for seed in ("", "/seed6") for number in range(1, 6)
+        f"results/{DATASET}/methods/prank/fold{number}{seed}/spec.json"
+        for seed in ("", "/seed6")
+        for number in range(1, 6)
     ]
     assert len(workflow.fold_files(DATASET, "single_feature", ["spec.json"])) == 5, "the model uses no random numbers"
     options = {name: workflow.further_seeds_option(DATASET, name) for name in ("prank", "single_feature")}
@@ -82,25 +86,35 @@ FUSED = {
 def test_the_target_of_a_fusion_includes_its_members_with_their_seeds():
     workflow = plan(models=SETTINGS["models"] | FUSED, run=SETTINGS["run"] | {"models": ["all_three"]})
     files = workflow.dataset_files(DATASET)
-    assert {path.split("/")[2] for path in files if path.endswith("evaluation.json")} == {
+    assert {path.split("/")[3] for path in files if path.endswith("evaluation.json")} == {
         "all_three", "both", "prank", "ranksvm", "single_feature",
     }  # fmt: skip
-    assert workflow.evaluations(DATASET, ["all_three"]) == [f"results/{DATASET}/all_three/evaluation.json"]
+    assert workflow.evaluations(DATASET, ["all_three"]) == [f"results/{DATASET}/methods/all_three/evaluation.json"]
     assert len(workflow.evaluations(DATASET)) == 5  # the record of the data set describes the members as well
-    assert workflow.training_inputs(DATASET, "both", "2/seed6") == [
-        f"results/{DATASET}/prank/fold2/scores.parquet",  # the job compares it with the scores of its own seed
-        f"results/{DATASET}/prank/fold2/seed6/scores.parquet",
-        f"results/{DATASET}/single_feature/fold2/scores.parquet",
+    folders = [
+        f"results/{DATASET}/methods/prank/fold2",  # the job compares it with the results of its own seed
+        f"results/{DATASET}/methods/prank/fold2/seed6",
+        f"results/{DATASET}/methods/single_feature/fold2",
     ]
-    assert workflow.training_inputs(DATASET, "ranksvm", "2") == [f"data/pairs/{DATASET}/pairs.json"]
-    assert f"--members results/{DATASET}" in workflow.training_options(DATASET, "both")
-    assert f"--pairs data/pairs/{DATASET}" in workflow.training_options(DATASET, "ranksvm")
+    scores = [f"{folder}/scores.parquet" for folder in folders]
+    assert workflow.member_scores(DATASET, "both", "2/seed6") == scores
+    files = workflow.training_files(DATASET, "both", "2/seed6")
+    assert files[0] == f"data/parquet/{DATASET}" and {*scores, f"{folders[0]}/spec.json"} < {*files}
+    assert workflow.training_pairs(DATASET, "both") == []
+    assert workflow.training_pairs(DATASET, "ranksvm") == [f"data/pairs/{DATASET}/pairs.json"]
+    assert workflow.training_files(DATASET, "ranksvm", "2") == [f"data/parquet/{DATASET}", f"data/pairs/{DATASET}"]
+
+
+@pytest.mark.parametrize(("gain", "option"), [("linear", "--gain linear"), ([0, 1, 3.5], "--gain 0.0,1.0,3.5")])
+def test_the_gain_of_a_data_set_is_an_option_of_its_trainings(gain, option):
+    assert plan(datasets={DATASET: {"gain": gain}}).gain_option(DATASET) == f" {option.strip()}"
+    assert not plan().gain_option(DATASET)
 
 
 def test_a_data_set_has_its_own_list_of_models():
     datasets = SETTINGS["datasets"] | {"mq2007": {"models": ["mart"]}}
     workflow = plan(datasets=datasets)
-    assert workflow.evaluations("mq2007") == ["results/mq2007/mart/evaluation.json"]
+    assert workflow.evaluations("mq2007") == ["results/mq2007/methods/mart/evaluation.json"]
     assert len(workflow.evaluations("ohsumed")) == 2, "the models of the run"
     assert json.loads(workflow.tracked_datasets(["mq2007"])) == {"mq2007": ["mart"]}
     assert list(json.loads(workflow.dataset_settings("mq2007"))["models"]) == ["mart"]
@@ -143,7 +157,7 @@ def test_imported_scores_wait_for_their_files():
     workflow = plan(models=models, run=SETTINGS["run"] | {"models": ["theirs"]})
     assert workflow.imported == ["theirs"] and workflow.score_pattern("theirs") == "runs/{dataset}{fold}.txt"
     assert workflow.score_files(DATASET, "theirs", "2") == [f"runs/{DATASET}2.txt"]
-    assert workflow.training_inputs(DATASET, "theirs", "2") == []
+    assert workflow.training_pairs(DATASET, "theirs") == []
     assert workflow.training_code("theirs") != workflow.training_code("prank")
 
 
@@ -159,3 +173,11 @@ def test_nothing_is_tracked_if_track_is_false_and_a_missing_mlflow_ends_the_plan
     assert plan(track=False).tracked_file("results") == []
     with pytest.raises(SystemExit, match=r"mlflow.*gradrank\[track\].*`track: false`"):
         plan().tracked_file("results")
+
+
+def test_a_host_without_the_files_of_own_data_knows_the_number_of_folds(tmp_path, monkeypatch):
+    mine = {"path": str(tmp_path / "absent")}
+    with pytest.raises(GradrankError, match="does not exist"):
+        plan(datasets=SETTINGS["datasets"] | {"mine": mine})
+    monkeypatch.setenv(FOLDS_VARIABLE, '{"mine": 3}')
+    assert list(plan(datasets=SETTINGS["datasets"] | {"mine": mine}).folds("mine")) == [1, 2, 3]

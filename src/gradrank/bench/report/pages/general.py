@@ -16,8 +16,10 @@ from gradrank.bench.report.contents import Contents, ReportedDataset, ReportedFo
 from gradrank.bench.report.pages.page import Page, render_page
 from gradrank.bench.report.plots.row_plots import IntervalPlot, intervals
 from gradrank.bench.report.plots.svg import stacked
+from gradrank.bench.report.refit_command import best_refittable, refit_arguments
 from gradrank.bench.report.standings import standings
 from gradrank.bench.report.tables.table import BOLD, VERDICT, descending, in_bold
+from gradrank.bench.results import Results
 from gradrank.data.part_files import GIVEN
 from gradrank.measures.conventions import CONVENTIONS
 from gradrank.training.literature import Reference, named
@@ -62,7 +64,11 @@ class DatasetResults:
 
 def _results(dataset: ReportedDataset) -> DatasetResults:
     ranked = standings(dataset)
-    return DatasetResults(dataset, ranked.answer(), intervals(ranked))
+    answer = ranked.answer()
+    if best := best_refittable(row.model for row in ranked.rows):
+        command = f"gradrank {refit_arguments(Results().dataset(dataset.name), best)}"
+        answer += f" To train `{best}` on all queries, for new data: `{command}`."
+    return DatasetResults(dataset, answer, intervals(ranked))
 
 
 @dataclass(frozen=True)
@@ -190,8 +196,9 @@ def _printed(value: Any) -> str:
 
 
 def reading_pages(contents: Contents) -> list[Page]:
-    """Return a list with one page."""
-    return [Page("reading", "Reading", render_page("reading.html", conventions=CONVENTIONS))]
+    """Return a list with one page. It mentions MQ2007 only if the report has results on it."""
+    has_mq2007 = any(dataset.name == "mq2007" for dataset in contents.datasets)
+    return [Page("reading", "Reading", render_page("reading.html", conventions=CONVENTIONS, has_mq2007=has_mq2007))]
 
 
 def provenance_pages(contents: Contents) -> list[Page]:

@@ -22,6 +22,7 @@ from gradrank.bench.report.tables.table import (
     seconds,
     size,
 )
+from gradrank.cli.family_names import family_name
 from gradrank.measures.metrics import metric_label
 
 FOLDER = Path(__file__).parent
@@ -92,6 +93,7 @@ def _environment() -> Environment:
         size=size,
         prose=prose,
         method=method,
+        family=family_name,
         css_class=lambda words: words.replace(" ", "-"),
     )
     environment.globals.update(

@@ -70,6 +70,63 @@ for (const control of switches) {
   if (storedConvention()) showConvention(control.closest("section"), storedConvention());
 }
 
+// Downloads: every table as CSV, Markdown and LaTeX, every drawing as SVG. The files are made from what the page shows.
+const text = (cell) => cell.innerText.replace(/\s+/g, " ").replace(/ [↕↑↓]$/, "").trim();
+const FORMS = {
+  CSV: (rows) => rows.map((row) => row.map((cell) =>
+    /[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(",")).join("\n"),
+  Markdown: ([head, ...rows]) =>
+    [head, head.map((_, i) => (i ? "--:" : ":--")), ...rows]
+      .map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n"),
+  LaTeX: ([head, ...rows]) => {
+    const line = (row) => row.map((cell) =>
+      cell.replace(/[\\&%$#_{}~^]/g, (sign) => ({ "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" })[sign] || "\\" + sign)
+        .replaceAll("\u2212", "$-$").replaceAll("±", "$\\pm$").replaceAll("–", "--")
+        .replaceAll("▲", "$\\blacktriangle$").replaceAll("▼", "$\\blacktriangledown$")).join(" & ") + " \\\\";
+    return ["\\begin{tabular}{l" + "r".repeat(head.length - 1) + "}", "\\hline", line(head), "\\hline",
+      ...rows.map(line), "\\hline", "\\end{tabular}"].join("\n");
+  },
+};
+const ENDINGS = { CSV: "csv", Markdown: "md", LaTeX: "tex", SVG: "svg" };
+
+function offer(after, name, forms) {
+  const line = document.createElement("p");
+  line.className = "downloads";
+  for (const [form, make] of Object.entries(forms)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = form;
+    button.title = `Download ${name} as ${form}`;
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([make() + "\n"], { type: "text/plain" }));
+      link.download = `${name}.${ENDINGS[form]}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+    line.append(button);
+  }
+  after.after(line);
+}
+
+const nameOf = (part) => part.closest("section[aria-labelledby], .page").getAttribute("aria-labelledby") || "table";
+for (const table of document.querySelectorAll(".scroll table")) {
+  const cells = () => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(text));
+  const forms = Object.keys(FORMS).map((form) => [form, () => FORMS[form](cells())]);
+  offer(table.parentNode, [nameOf(table), ...table.classList].filter((word) => word !== "sortable").join("-"), Object.fromEntries(forms));
+}
+for (const drawing of document.querySelectorAll("figure > svg")) {
+  const whole = () => {
+    const copy = drawing.cloneNode(true);
+    const style = document.createElementNS(copy.namespaceURI, "style");
+    style.textContent = document.querySelector("style").textContent; // begins with the styles of the drawings
+    copy.prepend(style);
+    copy.setAttribute("xmlns", copy.namespaceURI);
+    return new XMLSerializer().serializeToString(copy);
+  };
+  offer(drawing, `${nameOf(drawing)}-${text(drawing.parentNode.querySelector("figcaption b")).replace(/\W+/g, "-")}`, { SVG: whole });
+}
+
 // Menus: a click outside a menu and the key Escape close it.
 addEventListener("click", (event) => {
   for (const menu of menus) if (!menu.contains(event.target)) menu.open = false;

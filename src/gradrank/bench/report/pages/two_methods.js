@@ -1,11 +1,16 @@
 // Comparison of two methods: the selects redraw the differences per query, the paired tests and the marked curves.
 // two_methods.py draws the first pair; this script uses the same arithmetic.
-const FRAME = { left: 34, right: 350, top: 14, bottom: 224, points: 240 };
+const FRAME = { left: 34, right: 350, top: 14, bottom: 224, points: 240, step: 500 };
+
+// Returns the end of the axis: the largest difference, rounded up to a multiple of FRAME.step.
+const axisEnd = (gaps) =>
+  FRAME.step * Math.max(Math.ceil(Math.max(0, ...gaps.map(Math.abs)) / FRAME.step), 1);
 
 // Returns the differences per query as points of two polygons: wins above the zero line, losses below it.
 function polygons(gaps) {
   const { left, right, top, bottom, points } = FRAME;
-  const up = (gap) => bottom + ((gap + 10000) / 20000) * (top - bottom);
+  const limit = axisEnd(gaps);
+  const up = (gap) => bottom + ((gap + limit) / (2 * limit)) * (top - bottom);
   const last = Math.max(gaps.length - 1, 1);
   const count = Math.min(gaps.length, points);
   const kept = [...Array(count).keys()].map((k) =>
@@ -32,6 +37,11 @@ function showPair(section, data, one, two) {
     .sort((a, b) => b - a);
   const drawing = section.querySelector("svg.difference");
   const [wins, losses] = polygons(gaps);
+  const limit = axisEnd(gaps) / 10000;
+  drawing.querySelectorAll(".tick:not(.middle)").forEach((tick, k) => {
+    const gap = (limit * (k - 2)) / 2;
+    tick.textContent = gap ? (gap < 0 ? "\u2212" : "+") + Math.abs(gap).toFixed(3) : "0";
+  });
   drawing.querySelector(".wins").setAttribute("points", wins);
   drawing.querySelector(".losses").setAttribute("points", losses);
   const [better, worse] = [gaps.filter((gap) => gap > 0).length, gaps.filter((gap) => gap < 0).length];

@@ -80,7 +80,7 @@ def _cell(difference: float, found: Decision, largest: float) -> dict:
 
 WIDTH = 360
 FRAME = Frame(left=34, right=350, top=14, bottom=224)  # the same as in two_methods.js
-TENTHS = (-10, -5, 0, 5, 10)  # tick positions, in tenths
+STEP = 500  # the axis ends at a multiple of it, in ten-thousandths
 MOST_POINTS = 240  # maximum per polygon; more points are indistinguishable at this width
 MOST_VALUES = 200_000  # maximum stored in the page for all methods together, about 1 MB
 UNDEFINED = -1  # value of a query that the convention excludes from the mean
@@ -156,17 +156,19 @@ def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> 
     """Return a plot of the differences per query, in descending order.
 
     One polygon shows the queries on which the first method is better. The other polygon shows the queries on which the
-    first method is worse. one, two: names of the methods. first, second: their values in ten-thousandths. For other
-    pairs, two_methods.js redraws the two polygons with the same arithmetic.
+    first method is worse. one, two: names of the methods. first, second: their values in ten-thousandths. The axis
+    ends at the largest difference, rounded up to a multiple of STEP. For other pairs, two_methods.js redraws the
+    polygons and the labels of the axis with the same arithmetic.
     """
     gaps = sorted(
         (a - b for a, b in zip(first, second, strict=True) if a != UNDEFINED and b != UNDEFINED), reverse=True
     )
     across = svg.Scale(0, max(len(gaps) - 1, 1), FRAME.left, FRAME.right)
-    up = svg.Scale(-10_000, 10_000, FRAME.bottom, FRAME.top)
+    limit = STEP * max(math.ceil(max(map(abs, gaps), default=0) / STEP), 1)
+    up = svg.Scale(-limit, limit, FRAME.bottom, FRAME.top)
     kept = svg.thin(len(gaps), MOST_POINTS)
     xs = [across(i) for i in kept]
-    parts = FRAME.y_axis(up, [(1000 * tenth, number(tenth / 10, "+.1f") if tenth else "0") for tenth in TENTHS])
+    parts = FRAME.y_axis(up, [(half * limit / 2, _tick(half * limit / 2)) for half in (-2, -1, 0, 1, 2)])
     middle = (FRAME.left + FRAME.right) / 2
     words = "queries, by difference"
     parts.append(svg.element("text", words, x=middle, y=FRAME.bottom + 14, class_="tick middle"))
@@ -179,3 +181,8 @@ def difference_plot(one: str, two: str, first: list[int], second: list[int]) -> 
     wins, losses = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     label = f"Difference on each of {len(gaps)} queries: {one} is better on {wins}, {two} on {losses}"
     return svg.drawing(parts, WIDTH, FRAME.bottom + 32, label, "difference")
+
+
+def _tick(gap: float) -> str:
+    """Return the label of a tick at a difference in ten-thousandths."""
+    return number(gap / 1e4, "+.3f") if gap else "0"

@@ -1,0 +1,1 @@
+"""The plots of the library, which need the extra `plots` (matplotlib)."""
