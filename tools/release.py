@@ -52,7 +52,7 @@ def problems(root: Path, tag: str = "") -> list[str]:
 
 
 def main(tag: str = "") -> None:
-    """Print the problems, or that there are none."""
+    """Print the problems, or a line that the files agree."""
     found = problems(ROOT, tag)
     if found:
         sys.exit("\n".join(found))

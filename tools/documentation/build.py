@@ -25,13 +25,14 @@ from page_links import ROOT, PageLinks, source_page
 
 PAGES = ROOT / "build/docs"
 TABLES = ROOT / "src/gradrank/bench/report/pages/tables.js"
+WITHOUT_SETUP = ("--TagRemovePreprocessor.enabled=True", "--TagRemovePreprocessor.remove_cell_tags=setup")
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE | re.DOTALL)
 
 
 def convert(notebooks: Iterable[Path]) -> None:
     """Write the notebooks with their outputs as Markdown into folders of NOTEBOOKS. Exit if a cell fails.
 
-    A notebook without outputs is executed first.
+    A notebook without outputs is executed first. The cell that installs gradrank in Colab is left out.
     """
     shutil.rmtree(NOTEBOOKS, ignore_errors=True)
     copies = []
@@ -39,7 +40,7 @@ def convert(notebooks: Iterable[Path]) -> None:
         copy = NOTEBOOKS / path.relative_to(ROOT / "docs")
         copy.parent.mkdir(parents=True, exist_ok=True)
         copies.append(Path(shutil.copy2(path, copy)))
-    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown"]
+    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown", *WITHOUT_SETUP]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}  # notebooks run in their folder
     with ThreadPoolExecutor(max_workers=2) as pool:
         options = {"env": environment, "capture_output": True}
