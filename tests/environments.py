@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("src", "workflow", "profiles", "tests", "docs", "examples", "conftest.py", "pyproject.toml", "MANIFEST.in")
+SOURCES = (
+    "src",
+    "workflow",
+    "profiles",
+    "tests",
+    "docs",
+    "examples",
+    "studies",
+    "conftest.py",
+    "pyproject.toml",
+    "MANIFEST.in",
+)
 SOURCES += ("README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "Snakefile", "params.yaml", ".gitignore")
 SOURCES += (".dvcignore", "results/mq2007/queries.parquet", "results/ohsumed/queries.parquet")
 UV = Path(sys.executable).with_name("uv")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
+
 from gradrank.base.files import read_json
 from gradrank.base.stamps import read_stamp
 from gradrank.base.text_tables import is_missing
@@ -271,6 +273,22 @@ def _tests(pairs: Sequence[Row], ordered: Sequence[str]) -> dict[str, dict[str, 
         sign = SIGNS[decide_row(row)]
         tests[row["metric"]][f"{min(i, j)},{max(i, j)}"].append(sign if i < j else -sign)
     return tests
+
+
+def board_rows(shown: Sequence[Board]) -> pl.DataFrame:
+    """Return the means of all boards, one row per board, method and metric.
+
+    `may_be_best` is True if the mean is bold on the page. `half_width` is half the 95% interval, or null.
+    """
+    rows = [
+        {"dataset": board.dataset, "convention": board.convention, "protocol": board.protocol}
+        | {"method": entry.method, "family": entry.family, "year": entry.year, "metric": metric}
+        | {"mean": mean, "half_width": half, "may_be_best": is_bold}
+        for board in shown
+        for entry in board.entries
+        for metric, (mean, half, is_bold) in entry.cells.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _is_artificial(name: str) -> bool:

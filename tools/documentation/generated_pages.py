@@ -4,13 +4,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 import gradrank
-from boards import boards, read_submissions
+from boards import Board, boards, read_submissions
+from data_cards import data_cards
 from leaderboard import leaderboard_pages
 from method_pages import method_pages, submission_page
 from page_links import ROOT
@@ -34,12 +36,21 @@ def generated_pages() -> Iterator[GeneratedPage]:
     yield decisions_page()
     yield GeneratedPage("reference/api.md", api_page())
     yield GeneratedPage("reference/commands.md", commands_page())
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    submissions = read_submissions(ROOT / "submissions")
-    shown = list(boards(ROOT / "results", params, submissions))
-    submitted = {f"{each.uri}.md": submission_page(each) for each in submissions}
-    for uri, text in (leaderboard_pages(shown) | method_pages(shown, params) | submitted).items():
+    shown = shown_boards()
+    submitted = {f"{each.uri}.md": submission_page(each) for each in read_submissions(ROOT / "submissions")}
+    pages = leaderboard_pages(shown) | method_pages(shown, _params()) | data_cards(shown) | submitted
+    for uri, text in pages.items():
         yield GeneratedPage(uri, text, f"docs/{uri}")
+
+
+@cache
+def shown_boards() -> list[Board]:
+    """Return the boards of all committed results and submissions."""
+    return list(boards(ROOT / "results", _params(), read_submissions(ROOT / "submissions")))
+
+
+def _params() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
 
 def copied_pages() -> Iterator[GeneratedPage]:
