@@ -210,7 +210,8 @@ class LogHandler(LogHandlerBase):
 
 
 def test_events_have_other_fields_than_documented(case):
-    (case.folder / "snakemake_logger_plugin_fields.py").write_text(LOGGER, encoding="utf-8")
+    (case.folder / "snakemake_logger_plugin_fields").mkdir()  # Snakemake finds plugins that are packages
+    (case.folder / "snakemake_logger_plugin_fields/__init__.py").write_text(LOGGER, encoding="utf-8")
     python = case.folder / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH="{case.folder}" exec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
