@@ -27,7 +27,7 @@ def cells_of(notebook: Path, kind: str) -> list[str]:
 
 
 def linked_files(notebook: Path) -> list[str]:
-    """Return the targets of the links of a notebook that are no addresses."""
+    """Return the targets of the links of a notebook, without web addresses."""
     targets = re.findall(r"\]\(([^)#\s]+)\)", "\n".join(cells_of(notebook, "markdown")))
     return [target for target in targets if not target.startswith("https://")]
 

@@ -48,7 +48,7 @@ def init(
 
 @commands.command(rich_help_panel=USE, epilog=example("gradrank new method my_method"))
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to add.")],
+    kind: Annotated[Kind, typer.Argument(help="Kind of the new file.")],
     name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
     project: Annotated[
         Path, typer.Option(help="Folder of the project, of a package, or a checkout of gradrank.")
