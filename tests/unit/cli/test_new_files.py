@@ -42,12 +42,6 @@ def test_the_files_of_every_kind_pass_their_tests_in_a_project(tmp_path):
     assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_written_method_fulfils_the_contract_of_all_models(tmp_path):
-    new("method", "new_method", "--project", tmp_path)
-    done = check(tmp_path, "--pyargs", "gradrank.training.contract.test_models", "-k", "new_method")
-    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
-
-
 def test_the_files_of_every_kind_pass_their_tests_in_a_checkout(tmp_path):
     """A metric is added to the file of all metrics. Each other addition is a file of its own."""
     shutil.copytree(PACKAGE, tmp_path / "src/gradrank", ignore=shutil.ignore_patterns("__pycache__"))
