@@ -1,5 +1,6 @@
 """The generated pages of the site."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import yaml
 
 import gradrank
-from boards import Board, boards, read_submissions
+from boards import Board, boards, cached, read_submissions
 from data_cards import data_cards
 from leaderboard import leaderboard_pages
 from method_pages import method_pages, submission_page
@@ -45,8 +46,23 @@ def generated_pages() -> Iterator[GeneratedPage]:
 
 @cache
 def shown_boards() -> list[Board]:
-    """Return the boards of all committed results and submissions."""
+    """Return the boards of all committed results and submissions. They are kept in build/boards.json."""
+    return cached(ROOT / "build/boards.json", _boards_key(), _made_boards)
+
+
+def _made_boards() -> list[Board]:
     return list(boards(ROOT / "results", _params(), read_submissions(ROOT / "submissions")))
+
+
+def _boards_key() -> str:
+    """Return a digest of the results, the submissions, the settings and the code that the boards depend on."""
+    patterns = ("params.yaml", "results/*/queries.parquet", "results/*/summary.json", "submissions/**/*")
+    patterns += ("results/studies/contest/numbers.json", "src/gradrank/**/*.py", "src/gradrank/**/*.yaml")
+    patterns += ("tools/documentation/boards.py",)
+    hashed = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+        hashed.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return hashed.hexdigest()
 
 
 def _params() -> dict[str, Any]:

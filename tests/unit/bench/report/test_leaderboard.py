@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import yaml
 
-from boards import Submission, board_rows, boards, run_boards
+from boards import Submission, board_rows, boards, cached, run_boards
 from data_cards import data_cards
 from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
@@ -186,6 +186,19 @@ def test_the_table_of_all_boards_has_the_means_of_the_pages(shown, pages):
         assert {row["method"]: f"{row['mean']:.4f}" for row in of_board.to_dicts()} == {
             method: text.split()[0] for method, text in cells.items()
         }
+
+
+def test_stored_boards_give_the_same_pages_and_another_key_makes_them_again(shown, pages, tmp_path):
+    calls = []
+
+    def make():
+        calls.append(1)
+        return shown
+
+    for key, count in (("a", 1), ("a", 1), ("b", 2)):
+        found = cached(tmp_path / "boards.json", key, make)
+        assert len(calls) == count
+        assert leaderboard_pages(found) | method_pages(found, PARAMS) == pages
 
 
 def test_a_data_card_has_the_facts_of_the_catalogue_and_the_boards(shown):
