@@ -3,7 +3,6 @@
 GRADRANK_MIRROR names the folder that holds the archives of MQ2007 and OHSUMED, and the public collections.
 """
 
-import fcntl
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gradrank.base.errors import GradrankError
+from gradrank.base.files import locked
 from project import Project
 
 OF_EXTRAS = ("catboost", "mlflow", "onnx", "onnxruntime", "pandas", "pyarrow", "snakemake", "torch", "xgboost")
@@ -52,8 +52,7 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
     def made(name: str, make: Callable[[Path], object]) -> Path:
         folder, whole = base / name / f"my {name}", base / name / "whole"
         (base / name).mkdir(exist_ok=True)
-        with (base / name / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(base / name / "lock"):
             if not whole.exists():
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()

@@ -9,8 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("src", "workflow", "profiles", "tests/contract", "pyproject.toml")
-SOURCES += ("README.md", "LICENSE", "Snakefile", "params.yaml", ".gitignore", ".dvcignore")
+SOURCES = (
+    "src",
+    "workflow",
+    "profiles",
+    "tests",
+    "docs",
+    "examples",
+    "studies",
+    "conftest.py",
+    "pyproject.toml",
+    "MANIFEST.in",
+)
+SOURCES += ("README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE", "Snakefile", "params.yaml", ".gitignore")
+SOURCES += (".dvcignore", "results/mq2007/queries.parquet", "results/ohsumed/queries.parquet")
 UV = Path(sys.executable).with_name("uv")
 # Parts of the messages of uv if an index is out of reach or lacks a package.
 OFFLINE = ("dns error", "error sending request", "Failed to fetch", "network", "not found in the package registry")
@@ -97,5 +109,6 @@ def copy_sources(folder: Path) -> Path:
         if source.is_dir():
             shutil.copytree(source, folder / name, symlinks=True, ignore=ignored)
         else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, folder / name)
     return folder

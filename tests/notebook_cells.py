@@ -24,6 +24,11 @@ def copy_notebooks(folder: Path) -> Path:
     return shutil.copytree(ROOT / "docs/notebooks", folder / "docs/notebooks")
 
 
+def is_setup(cell: dict) -> bool:
+    """Return whether a cell installs gradrank in Colab. On other machines, it does nothing."""
+    return "setup" in cell["metadata"].get("tags", ())
+
+
 def run_cells(notebook: Path) -> None:
     """Run every code cell, and print the value of its last expression."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]

@@ -25,9 +25,9 @@ def release_notes(changelog: str, version: str) -> str:
     raise ValueError(f"CHANGELOG.md: no entry for {version}. Fix: add `## {version} (<date>)` above the other entries")
 
 
-def package_version() -> str:
-    """Return the version in src/gradrank/__init__.py, without importing the package."""
-    text = (ROOT / "src/gradrank/__init__.py").read_text(encoding="utf-8")
+def package_version(root: Path = ROOT) -> str:
+    """Return the version in src/gradrank/__init__.py of a checkout, without importing the package."""
+    text = (root / "src/gradrank/__init__.py").read_text(encoding="utf-8")
     return re.findall(r'^__version__ = "(.+)"$', text, re.M)[0]
 
 

@@ -80,7 +80,7 @@ def test_published_numbers_are_judged_by_the_narrowest_interval(text):
 def test_the_picture_of_readme_shows_the_full_table(text):
     ranked = contest_standings(read_json(NUMBERS), "mq2007")
     drawn = (ROOT / PICTURE).read_text(encoding="utf-8")
-    assert f"({PICTURE})" in (ROOT / README).read_text(encoding="utf-8") and drawn == picture(ranked), (
+    assert f"/{PICTURE})" in (ROOT / README).read_text(encoding="utf-8") and drawn == picture(ranked), (
         "run `make readme`"
     )
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]

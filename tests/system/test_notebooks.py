@@ -5,22 +5,31 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
 import notebook_cells
-from notebook_cells import LEARN, NOTEBOOKS, ROOT, copy_notebooks
+from notebook_cells import LEARN, NOTEBOOKS, ROOT, copy_notebooks, is_setup
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NAMES = {"first_ranking", "own_tables", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
 def cells_of(notebook: Path, kind: str) -> list[str]:
-    """Return the sources of the cells of a kind, `code` or `markdown`."""
+    """Return the sources of the cells of a kind, `code` or `markdown`, without the cell for Colab."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind and not is_setup(cell)]
+
+
+def linked_files(notebook: Path) -> list[str]:
+    """Return the targets of the links of a notebook, without web addresses."""
+    targets = re.findall(r"\]\(([^)#\s]+)\)", "\n".join(cells_of(notebook, "markdown")))
+    return [target for target in targets if not target.startswith("https://")]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +47,9 @@ def run_notebook(tmp_path_factory):
 
 
 def write_notebook(path: Path, *sources: str) -> Path:
-    cells = [{"cell_type": "code", "id": f"cell-{i}", "source": [source]} for i, source in enumerate(sources)]
+    cells = [
+        {"cell_type": "code", "id": f"cell-{i}", "metadata": {}, "source": [source]} for i, source in enumerate(sources)
+    ]
     path.write_text(json.dumps({"cells": cells}))
     return path
 
@@ -54,6 +65,7 @@ def test_the_form_is_nbformat_4_5_without_outputs(notebook):
     assert (content["nbformat"], content["nbformat_minor"]) == (4, 5)
     assert content["metadata"]["kernelspec"] == {"display_name": "Python 3", "language": "python", "name": "python3"}
     common = {"cell_type", "id", "metadata", "source"}
+    assert [cell["metadata"] for cell in content["cells"] if cell["metadata"]] == [{"tags": ["setup"]}]
     for cell in content["cells"]:
         is_code = cell["cell_type"] == "code"
         assert is_code or cell["cell_type"] == "markdown"
@@ -67,10 +79,27 @@ def test_the_form_is_nbformat_4_5_without_outputs(notebook):
 
 @each_notebook
 def test_a_title_begins_the_notebook_and_links_lead_to_files(notebook):
-    texts = cells_of(notebook, "markdown")
-    assert texts[0].startswith("# ")
-    for target in re.findall(r"\]\(([^)#\s]+)\)", "\n".join(texts)):
+    assert cells_of(notebook, "markdown")[0].startswith("# ")
+    for target in linked_files(notebook):
         assert (notebook.parent / target).is_file(), target
+
+
+@pytest.mark.parametrize("notebook", [*NOTEBOOKS, *LEARN], ids=lambda path: path.stem)
+def test_the_buttons_open_this_notebook_and_one_cell_installs_gradrank_in_colab(notebook):
+    path = notebook.relative_to(ROOT).as_posix()
+    title = cells_of(notebook, "markdown")[0]
+    assert f"https://colab.research.google.com/github/gradrank/gradrank/blob/main/{path})" in title
+    assert f"https://mybinder.org/v2/gh/gradrank/gradrank/main?labpath={quote(path, safe='')})" in title
+    _, setup, *others = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert is_setup(setup) and not any(map(is_setup, others)) and setup["outputs"] == []
+    source = "".join(setup["source"])
+    assert (
+        '"google.colab" in sys.modules' in source
+        and f'os.chdir("/content/gradrank/{path.rpartition("/")[0]}")' in source
+    )
+    extras = set(re.findall(r"gradrank\[([\w,]+)\]", source)[0].split(","))
+    assert extras <= PROJECT["optional-dependencies"].keys()
+    assert (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8") == f".[{','.join(sorted(extras))}]\n"
 
 
 @each_notebook
@@ -134,7 +163,7 @@ def test_a_page_of_the_chapter_has_its_outputs_exercises_and_links(notebook):
     exercises = text.partition("## Exercises\n")[2].partition("### Solutions")
     assert re.findall(r"^(\d)\. ", exercises[0], re.MULTILINE) == ["1", "2", "3"] and exercises[2]
     assert "(glossary.md)" in text
-    for target in re.findall(r"\]\(([^)#\s]+)\)", text):
+    for target in linked_files(notebook):
         assert (notebook.parent / target).is_file(), target
 
 

@@ -6,20 +6,26 @@ with the versions of requirements.lock.
 
 import json
 import os
+import re
 import tarfile
 import tomllib
 import zipfile
 from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 
 import pytest
 
 from environments import OFFLINE, ROOT, UV, Environment, InstallError, copy_sources, locked_versions
 from gradrank import __version__
+from readme_links import wrong_link
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("gradrank", "snakemake_logger_plugin_gradrank")
-TOOLS = ("build>=1.3,<2", "twine>=7,<8", "setuptools>=77")
+TOOLS = ("build>=1.3,<2", "twine>=7,<8", "setuptools>=77", "readme-renderer[md]>=44")
+RENDER = (
+    "import sys; from readme_renderer.markdown import render; print(render(sys.argv[1]) or sys.exit('not rendered'))"
+)
 
 pytestmark = pytest.mark.skipif(not UV.exists(), reason="needs uv, which requirements.lock has")
 
@@ -88,8 +94,35 @@ def test_the_wheel_has_exactly_the_files_of_the_packages(wheel):
     assert packaged == {name: path.read_bytes() for name, path in sources.items()}
 
 
+def metadata_of(wheel: Path) -> Message:
+    return message_from_bytes(contents(wheel)[f"gradrank-{__version__}.dist-info/METADATA"])
+
+
+def test_the_wheel_has_no_study_and_no_test(wheel):
+    folders = {name.split("/")[0] for name in contents(wheel)}
+    assert folders == {*PACKAGES, f"gradrank-{__version__}.dist-info"}
+
+
+def test_every_link_of_the_page_on_the_package_index_has_a_target(wheel, tools):
+    """The description is rendered as the package index renders it, which resolves no relative link."""
+    described = metadata_of(wheel).get_payload()
+    page = tools.run("python", "-c", RENDER, described, cwd=wheel.parent)
+    links = re.findall(r'<(?:a|img)\b[^>]*?\b(?:href|src)="([^#"][^"]*)"', page)  # headings link to themselves
+    assert len(links) > 30 and [wrong for link in links if (wrong := wrong_link(link))] == []
+
+
+def test_the_sdist_has_the_tests_of_the_library_and_the_files_that_they_read(dist):
+    with tarfile.open(dist / f"gradrank-{__version__}.tar.gz") as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tests = [path.relative_to(ROOT) for path in (ROOT / "tests/unit").rglob("*.py")]
+    ours = [path.as_posix() for path in tests if path.parts[2] not in ("bench", "repository")]
+    read = ("conftest.py", "tests/conftest.py", "params.yaml", "docs/python.md", "results/mq2007/queries.parquet")
+    assert len(ours) > 100 and [name for name in (*ours, *read) if name not in names] == []
+    assert not [name for name in names if name.startswith("tests/unit/bench")]
+
+
 def test_the_metadata_are_those_of_pyproject(wheel, dist):
-    metadata = message_from_bytes(contents(wheel)[f"gradrank-{__version__}.dist-info/METADATA"])
+    metadata = metadata_of(wheel)
     assert (metadata["Version"], metadata["Summary"]) == (__version__, PROJECT["description"])
     assert metadata["License-Expression"] == PROJECT["license"]
     urls = dict(line.split(", ") for line in metadata.get_all("Project-URL", []))

@@ -103,7 +103,9 @@ def test_every_kind_of_page_is_there(site):
         "methods/lambdamart",
     ]
     names += ["conventions", "decisions/index", "faithfulness", "leaderboard/mq2007", "studies/contest", "submit"]
+    names += ["collections/mq2007", "wishes"]
     assert [name for name in names if not (site / f"{name}.html").is_file()] == []
+    assert all((site / f"leaderboard/leaderboard.{suffix}").is_file() for suffix in ("csv", "parquet"))
 
 
 def test_references_name_every_public_function_and_command(site):

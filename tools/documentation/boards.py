@@ -6,12 +6,14 @@ The protocol `contest` tunes each method per fold (results/studies/contest/numbe
 convention of the data set.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradrank.base.files import read_json
+import polars as pl
+
+from gradrank.base.files import read_json, write_json
 from gradrank.base.stamps import read_stamp
 from gradrank.base.text_tables import is_missing
 from gradrank.bench.folds.per_query import QueryValues, compact_conventions, read_compact
@@ -271,6 +273,39 @@ def _tests(pairs: Sequence[Row], ordered: Sequence[str]) -> dict[str, dict[str, 
         sign = SIGNS[decide_row(row)]
         tests[row["metric"]][f"{min(i, j)},{max(i, j)}"].append(sign if i < j else -sign)
     return tests
+
+
+def cached(path: Path, key: str, make: Callable[[], list[Board]]) -> list[Board]:
+    """Return the boards in a JSON file if they have this key. Otherwise, make the boards and write the file.
+
+    The paired tests of all methods take most of the time of a build of the site. key: digest of everything that the
+    boards depend on.
+    """
+    if path.is_file():
+        stored = read_json(path)
+        if stored["key"] == key:
+            return [
+                Board(**each | {"entries": [Entry(**entry) for entry in each["entries"]]}) for each in stored["boards"]
+            ]
+    made = make()
+    write_json(path, {"key": key, "boards": [asdict(board) for board in made]})
+    return made
+
+
+def board_rows(shown: Sequence[Board]) -> pl.DataFrame:
+    """Return the means of all boards, one row per board, method and metric.
+
+    `may_be_best` is True if the mean is bold on the page. `half_width` is half the 95% interval, or null.
+    """
+    rows = [
+        {"dataset": board.dataset, "convention": board.convention, "protocol": board.protocol}
+        | {"method": entry.method, "family": entry.family, "year": entry.year, "metric": metric}
+        | {"mean": mean, "half_width": half, "may_be_best": is_bold}
+        for board in shown
+        for entry in board.entries
+        for metric, (mean, half, is_bold) in entry.cells.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def _is_artificial(name: str) -> bool:

@@ -1,5 +1,7 @@
 """Build the documentation site in build/site: `python tools/documentation/build.py`.
 
+With `--keep-notebooks`, the notebooks of the last build are used again.
+
 1. nbconvert turns the notebooks into Markdown, in build/notebooks. Those of docs/notebooks are executed. Those of
    docs/learn have their outputs, because they may download a collection.
 2. The pages are written to build/docs. The pages of docs/, README.md, CHANGELOG.md, CONTRIBUTING.md and the pages in
@@ -16,22 +18,25 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from argparse import ArgumentParser
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from generated_pages import NOTEBOOKS, GeneratedPage, generated_pages, notebooks
+from boards import Board, board_rows
+from generated_pages import NOTEBOOKS, GeneratedPage, generated_pages, notebooks, shown_boards
 from page_links import ROOT, PageLinks, source_page
 
 PAGES = ROOT / "build/docs"
 TABLES = ROOT / "src/gradrank/bench/report/pages/tables.js"
+WITHOUT_SETUP = ("--TagRemovePreprocessor.enabled=True", "--TagRemovePreprocessor.remove_cell_tags=setup")
 COMMENT = re.compile(r"^<!-- .*? -->\n", re.MULTILINE | re.DOTALL)
 
 
 def convert(notebooks: Iterable[Path]) -> None:
     """Write the notebooks with their outputs as Markdown into folders of NOTEBOOKS. Exit if a cell fails.
 
-    A notebook without outputs is executed first.
+    A notebook without outputs is executed first. The cell that installs gradrank in Colab is left out.
     """
     shutil.rmtree(NOTEBOOKS, ignore_errors=True)
     copies = []
@@ -39,7 +44,7 @@ def convert(notebooks: Iterable[Path]) -> None:
         copy = NOTEBOOKS / path.relative_to(ROOT / "docs")
         copy.parent.mkdir(parents=True, exist_ok=True)
         copies.append(Path(shutil.copy2(path, copy)))
-    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown"]
+    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", "--to=markdown", *WITHOUT_SETUP]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}  # notebooks run in their folder
     with ThreadPoolExecutor(max_workers=2) as pool:
         options = {"env": environment, "capture_output": True}
@@ -86,14 +91,25 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def main() -> None:
-    convert(notebooks())
+def write_board_files(folder: Path, shown: Sequence[Board]) -> None:
+    """Write the means of all boards as leaderboard.csv and leaderboard.parquet into the folder of the pages."""
+    rows = board_rows(shown)
+    rows.write_csv(folder / "leaderboard.csv")
+    rows.write_parquet(folder / "leaderboard.parquet")
+
+
+def main(keep_notebooks: bool) -> None:
+    if not keep_notebooks:
+        convert(notebooks())
     print("pages: references, methods and leaderboard", flush=True)
     write_pages(PAGES, generated_pages())
+    write_board_files(PAGES / "leaderboard", shown_boards())
     print("site: HTML and the search index", flush=True)
     subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=ROOT, check=True)
     print(f"The site: {ROOT / 'build/site/index.html'}")
 
 
 if __name__ == "__main__":
-    main()
+    parser = ArgumentParser(description="Build the documentation site in build/site.")
+    parser.add_argument("--keep-notebooks", action="store_true", help="use the notebooks of the last build again")
+    main(parser.parse_args().keep_notebooks)

@@ -1,16 +1,19 @@
 """The generated pages of the site."""
 
+import hashlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 import gradrank
-from boards import boards, read_submissions
+from boards import Board, boards, cached, read_submissions
+from data_cards import data_cards
 from leaderboard import leaderboard_pages
 from method_pages import method_pages, submission_page
 from page_links import ROOT
@@ -34,12 +37,36 @@ def generated_pages() -> Iterator[GeneratedPage]:
     yield decisions_page()
     yield GeneratedPage("reference/api.md", api_page())
     yield GeneratedPage("reference/commands.md", commands_page())
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    submissions = read_submissions(ROOT / "submissions")
-    shown = list(boards(ROOT / "results", params, submissions))
-    submitted = {f"{each.uri}.md": submission_page(each) for each in submissions}
-    for uri, text in (leaderboard_pages(shown) | method_pages(shown, params) | submitted).items():
+    shown = shown_boards()
+    submitted = {f"{each.uri}.md": submission_page(each) for each in read_submissions(ROOT / "submissions")}
+    pages = leaderboard_pages(shown) | method_pages(shown, _params()) | data_cards(shown) | submitted
+    for uri, text in pages.items():
         yield GeneratedPage(uri, text, f"docs/{uri}")
+
+
+@cache
+def shown_boards() -> list[Board]:
+    """Return the boards of all committed results and submissions. They are kept in build/boards.json."""
+    return cached(ROOT / "build/boards.json", _boards_key(), _made_boards)
+
+
+def _made_boards() -> list[Board]:
+    return list(boards(ROOT / "results", _params(), read_submissions(ROOT / "submissions")))
+
+
+def _boards_key() -> str:
+    """Return a digest of the results, the submissions, the settings and the code that the boards depend on."""
+    patterns = ("params.yaml", "results/*/queries.parquet", "results/*/summary.json", "submissions/**/*")
+    patterns += ("results/studies/contest/numbers.json", "src/gradrank/**/*.py", "src/gradrank/**/*.yaml")
+    patterns += ("tools/documentation/boards.py",)
+    hashed = hashlib.sha256()
+    for path in sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file()}):
+        hashed.update(f"{path.relative_to(ROOT)} {path.stat().st_size}\n".encode() + path.read_bytes())
+    return hashed.hexdigest()
+
+
+def _params() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
 
 def copied_pages() -> Iterator[GeneratedPage]:

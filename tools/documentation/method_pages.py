@@ -46,7 +46,7 @@ def _index(table: pl.DataFrame) -> str:
 
 def _page(cls: type[Model], chosen: Mapping[str, Any], boards: Iterable[Board]) -> str:
     """Return the page of a model. chosen: its parameters in params.yaml."""
-    sections = [f"# {cls.name}", cls.summary + "."]
+    sections = [f"# {cls.name}", cls.summary + ".", "## Card { #card }", _card(cls)]
     sections += ["## Parameters { #parameters }", _parameters(cls.name)]
     if chosen:
         values = yaml.safe_dump(dict(chosen), sort_keys=False, default_flow_style=None)
@@ -57,6 +57,36 @@ def _page(cls: type[Model], chosen: Mapping[str, Any], boards: Iterable[Board]) 
     sections += ["## BibTeX { #bibtex }", text]
     sections += ["## Reproduce { #reproduce }", *_results(cls.name, boards)]
     return "\n\n".join(sections) + "\n"
+
+
+LABELS = {
+    "order": "only which label is higher",
+    "numbers": "the labels as numbers",
+    "gains": "the gain of each grade, 2^grade − 1 unless you give other gains",
+    "grades": "few ordered grades, at most 31",
+    "exponential": "the gains 2^grade − 1 of grades up to 31",
+}
+
+
+def _card(cls: type[Model]) -> str:
+    """Return the table of what a model is for, what it reads and needs, and where its limits are."""
+    row = gradrank.models().row(by_predicate=pl.col("name") == cls.name, named=True)
+    weights = {"queries": "of queries", "documents": "of documents", None: "refused"}
+    needs = [f"`pip install 'gradrank[{row['extra']}]'`"] if row["extra"] else []
+    needs += ["stored pairs, in the workflow"] if row["needs_pairs"] else []
+    facts = {
+        "use": "orders the documents of a query by a score; scores of different queries are not comparable",
+        "family and year": ", ".join(filter(None, (row["family"], str(row["year"] or "")))),
+        "labels": LABELS[cls.label_reading(cls.Params())],
+        "missing values": "accepted" if "missing" in row["accepts"] else "refused, replace them first",
+        "categories": "accepted" if "categorical" in row["accepts"] else "must be encoded as numbers",
+        "sparse features": "stay sparse" if "sparse" in row["accepts"] else "are made dense",
+        "weights": weights[row["uses_weights"]],
+        "random numbers": "yes: train it with several seeds" if row["randomised"] else "none: one training per fold",
+        "needs": ", ".join(needs) or "nothing beyond the installation",
+        "saved files": "JSON, text and plain arrays; no pickle",
+    }
+    return markdown_table(Grid(["", ""], "ll", [[name, str(value)] for name, value in facts.items()]))
 
 
 def submission_page(submission: Submission) -> str:

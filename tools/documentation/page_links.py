@@ -11,6 +11,10 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2`*~*$\n?", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".smk": "python", ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 LANGUAGES |= {".csv": "text", ".bib": "bibtex", ".cff": "yaml", ".sh": "sh"}
+# README.md has absolute links, because the package index shows it without the repository.
+REPOSITORY = re.compile(
+    r"https://(?:github\.com/gradrank/gradrank/(?:blob|tree)|raw\.githubusercontent\.com/gradrank/gradrank)/main/"
+)
 HIDDEN = "---\nsearch:\n  exclude: true\n---\n\n"
 
 
@@ -49,9 +53,10 @@ class PageLinks:
     def _path(self, uri: str, target: str) -> str | None:
         """Return the path of a link's target in the repository; None if it is an address or does not exist."""
         origin = self.origins.get(uri)
-        if origin is None or ":" in target:
+        address = REPOSITORY.match(target)
+        if origin is None or (":" in target and not address):
             return None
-        path = (ROOT / origin).parent.joinpath(target).resolve()
+        path = (ROOT / target[address.end() :] if address else (ROOT / origin).parent / target).resolve()
         is_inside = path.is_relative_to(ROOT) and path.exists()
         return path.relative_to(ROOT).as_posix() if is_inside else None
 

@@ -2,7 +2,6 @@
 
 import lightgbm
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -12,6 +11,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.training.registry import get_model
 from gradrank.training.solvers.boosting import lightgbm_settings
 
+pd = pytest.importorskip("pandas")
 ROWS = 600
 DRAW = np.random.default_rng(0)
 COLORS = ["red", "green", "blue"]  # not sorted

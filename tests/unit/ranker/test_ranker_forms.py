@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow.dataset
 import pytest
 from scipy import sparse
 
 from gradrank import Ranker
 from gradrank.base.errors import GradrankError
 
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.dataset")
 DRAW = np.random.default_rng(0)
 X = np.where(DRAW.random((200, 3)) < 0.5, 0.0, DRAW.normal(size=(200, 3))).astype(np.float32)
 Y = DRAW.integers(0, 4, 200)

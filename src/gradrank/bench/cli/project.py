@@ -1,4 +1,4 @@
-"""Commands of a project folder: init and export."""
+"""Commands of a project folder: init, new and export."""
 
 import shlex
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gradrank.cli.new_files import Kind
 from gradrank.cli.options import USE, Data, example
 
 commands = typer.Typer()
@@ -43,6 +44,28 @@ def init(
     typer.echo(f"Next: {next_command(folder, dvc)}")
     if not dvc:
         typer.echo(f"To compare versions with DVC: gradrank init --git --dvc {shlex.quote(str(folder))}")
+
+
+@commands.command(rich_help_panel=USE, epilog=example("gradrank new method my_method"))
+def new(
+    kind: Annotated[Kind, typer.Argument(help="Kind of the new file.")],
+    name: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
+    project: Annotated[
+        Path, typer.Option(help="Folder of the project, of a package, or a checkout of gradrank.")
+    ] = Path(),
+) -> None:
+    """Write the file of a new method, loss, metric or study, and its test, from a template.
+
+    The files are complete and the test passes, so that each edit can be tested. Existing files are never overwritten.
+    """
+    from gradrank.cli.new_files import next_step, write_new
+
+    paths = write_new(kind, name, project)
+    for path in paths:
+        typer.echo(path)
+    test = next(path for path in paths if path.name == f"test_{name}.py")
+    typer.echo(f"Test: pytest {shlex.quote(str(test))}")
+    typer.echo(f"Next: {next_step(kind, name, project)}")
 
 
 @commands.command(

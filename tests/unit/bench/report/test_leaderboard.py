@@ -11,12 +11,15 @@ import polars as pl
 import pytest
 import yaml
 
-from boards import Submission, boards, run_boards
+from boards import Submission, board_rows, boards, cached, run_boards
+from data_cards import data_cards
 from documentation_blocks import ROOT
 from gradrank.bench.folds.per_query import read_compact
 from gradrank.bench.report.readme import contest_differences
 from gradrank.bench.results import Results
 from gradrank.comparison.statistics import compare_all, paired_test
+from gradrank.data.sources.catalogue import catalogue
+from gradrank.training.registry import models
 from leaderboard import leaderboard_pages
 from method_pages import method_pages
 
@@ -168,6 +171,61 @@ def test_a_method_page_has_the_values_of_params_yaml(pages):
         block = re.search(r"~~~yaml\n(.*?)~~~", pages[f"methods/{name}.md"], re.DOTALL)[1]
         assert yaml.safe_load(block) == values
     assert "~~~yaml" not in pages["methods/mcrank.md"]
+
+
+def test_the_table_of_all_boards_has_the_means_of_the_pages(shown, pages):
+    rows = board_rows(shown)
+    assert rows["mean"].dtype == rows["half_width"].dtype == pl.Float64 and rows["may_be_best"].dtype == pl.Boolean
+    keys = ("dataset", "convention", "protocol", "method", "metric")
+    assert len(rows) == len(rows.unique(keys)) == sum(len(e.cells) for board in shown for e in board.entries)
+    for board in shown:
+        of_board = rows.filter(
+            dataset=board.dataset, convention=board.convention, protocol=board.protocol, metric="map"
+        )
+        cells = {method: cells["MAP"] for method, (cells, _) in table_of(pages, board).items()}
+        assert {row["method"]: f"{row['mean']:.4f}" for row in of_board.to_dicts()} == {
+            method: text.split()[0] for method, text in cells.items()
+        }
+
+
+def test_stored_boards_give_the_same_pages_and_another_key_makes_them_again(shown, pages, tmp_path):
+    calls = []
+
+    def make():
+        calls.append(1)
+        return shown
+
+    for key, count in (("a", 1), ("a", 1), ("b", 2)):
+        found = cached(tmp_path / "boards.json", key, make)
+        assert len(calls) == count
+        assert leaderboard_pages(found) | method_pages(found, PARAMS) == pages
+
+
+def test_a_data_card_has_the_facts_of_the_catalogue_and_the_boards(shown):
+    cards = data_cards(shown)
+    assert cards.keys() == {f"collections/{name}.md" for name in (*catalogue(), "index")}
+    for name, entry in catalogue().items():
+        card = cards[f"collections/{name}.md"]
+        files = [file.name for file in (*entry.archives, *entry.files)]
+        wanted = [
+            entry.title,
+            entry.citation,
+            entry.licence,
+            *files,
+            *(f"{count:,}" for count in entry.labels.values()),
+        ]
+        assert [text for text in wanted if text not in card] == []
+        assert ("leaderboard/" in card) == (name in SHOWN)
+        assert f"{name}.md" in cards["collections/index.md"]
+    (board,) = (board for board in shown if board.id == "ohsumed-run")
+    assert f"[`{board.convention}`]" in cards["collections/ohsumed.md"]
+
+
+def test_a_method_page_has_a_card_of_its_properties(pages):
+    cards = {name: pages[f"methods/{name}.md"].partition("{ #card }")[2].partition("##")[0] for name in models()}
+    for name, cls in models().items():
+        assert ("missing values | accepted" in cards[name]) == cls.takes_missing
+        assert ("`pip install" in cards[name]) == bool(cls.extra)
 
 
 def test_a_page_is_small(pages):
