@@ -6,7 +6,7 @@ documents are shown at several positions. `randomised` needs documents in random
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -40,6 +40,29 @@ class Propensities:
     def values(self) -> np.ndarray:
         """Return the (k,) propensities, nan where they are not identified."""
         return self.table["propensity"].fill_null(np.nan).to_numpy()
+
+
+def checked_propensities(propensities: Any, depth: int) -> np.ndarray:
+    """Return the propensities of the first `depth` positions as a (depth,) array.
+
+    propensities: numbers, at least one per position, or a result of `estimate_propensities`. Raises GradrankError if a
+    position has no propensity, or if one is not above 0 and at most 1.
+    """
+    given = propensities.values() if isinstance(propensities, Propensities) else propensities
+    theta = np.asarray(given, dtype=float)
+    if theta.ndim != 1 or len(theta) < depth:
+        raise GradrankError(
+            f"propensities: expected {depth} numbers, one per position of the log, found the shape {theta.shape}. "
+            "Fix: give one number per position"
+        )
+    theta = theta[:depth]
+    bad = np.flatnonzero(~((theta > 0) & (theta <= 1)))
+    if len(bad):
+        raise GradrankError(
+            f"propensities: position {bad[0] + 1} has {theta[bad[0]]:g}, not a number above 0 and at most 1. Fix: "
+            "correct it, or leave out this position of the log if it is not identified"
+        )
+    return theta
 
 
 NOTES: Mapping[str, str] = {
