@@ -36,7 +36,7 @@ def cost_of(found, loss="softmax", scores=SCORES):
 
 
 def expectation(value, probabilities):
-    """Return the sum over all clicks of six impressions of their probability times a value."""
+    """Return the expectation of a value over all clicks of six impressions."""
     total = 0.0
     for clicks in product([0, 1], repeat=6):
         chance = np.prod(np.where(clicks, probabilities, 1 - probabilities))
