@@ -14,6 +14,7 @@ import notebook_cells
 from notebook_cells import LEARN, NOTEBOOKS, ROOT, copy_notebooks
 
 NAMES = {"first_ranking", "own_tables", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
+NAMES |= {"click_log"}
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -43,7 +44,7 @@ def write_notebook(path: Path, *sources: str) -> Path:
     return path
 
 
-def test_there_are_six_notebooks():
+def test_the_notebooks_are_complete():
     assert {path.stem for path in NOTEBOOKS} == NAMES
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gradrank.base.errors import GradrankError
+from gradrank.base.errors import GradrankError, require
 from gradrank.base.files import atomic, write_json
 from gradrank.cli.options import USE, CommandGroup, Docid, Label, Query, example
 
@@ -151,9 +151,13 @@ def estimate(
         with atomic(out) as partial:
             table.write_csv(partial)
     if plot is not None:
-        axes = found.plot(table["truth"].to_numpy() if "truth" in table.columns else None)
+        require("matplotlib", extra="plots", needed_by="--plot")
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 3.2), layout="constrained")
+        found.plot(table["truth"].to_numpy() if "truth" in table.columns else None, figure.add_subplot())
         with atomic(plot) as partial:
-            axes.get_figure(root=True).savefig(partial, format=plot.suffix.removeprefix(".") or "png")
+            figure.savefig(partial, format=plot.suffix.removeprefix(".") or "png")
 
 
 @clicks.command(epilog=example("gradrank clicks evaluate log.csv new.run --propensities propensities.csv"))

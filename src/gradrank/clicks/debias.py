@@ -100,11 +100,13 @@ def debias(
     documents = _estimates(log, document_table(log, qid, docid), theta, offset, clip)
     if not (documents["estimate"] > 0).any():
         raise GradrankError("clicks: no document has an estimated relevance above 0. Fix: give a longer log")
-    clicks = documents["clicks"].sum()
-    clipped = documents.filter(pl.col("exposure") < clip)["clicks"].sum() / clicks if clicks else 0.0
-    negative = float((documents["estimate"] < 0).mean())  # type: ignore[arg-type]
+    clicks = documents["clicks"].to_numpy().astype(float)
+    is_clipped = documents["exposure"].to_numpy() < clip
+    clipped = float(clicks[is_clipped].sum() / clicks.sum()) if clicks.any() else 0.0
+    negative = float(np.mean(documents["estimate"].to_numpy() < 0))
     documents = documents.with_columns(label=pl.max_horizontal("estimate", pl.lit(0.0)))
-    return ClickLabels(*_ROWS[form](documents), float(clipped), negative)
+    rows, labels, lists, weights, queries = _ROWS[form](documents)
+    return ClickLabels(rows, labels, lists, weights, queries, clipped, negative)
 
 
 def document_table(log: ClickLog, qid: Any, docid: Any = None) -> pl.DataFrame:

@@ -55,8 +55,8 @@ class Propensities:
         positions = self.table["position"].to_numpy()
         lines = {"estimate": self.values()} | ({} if truth is None else {"truth": np.asarray(truth)[: len(positions)]})
         ax = line_chart(positions, lines, None, "plot", ax)
-        bounds = (self.table[name].fill_null(np.nan).to_numpy() for name in ("low", "high"))
-        ax.fill_between(positions, *bounds, alpha=0.2)
+        low, high = (self.table[name].fill_null(np.nan).to_numpy() for name in ("low", "high"))
+        ax.fill_between(positions, low, high, alpha=0.2)
         ax.set_xlabel("position")
         ax.set_ylabel("propensity, relative to position 1")
         return ax

@@ -86,6 +86,8 @@ class ClickRanker(BaseEstimator):
     True
     """
 
+    form: Form | None
+
     def __init__(
         self,
         method: str = "lambdamart",
@@ -253,7 +255,7 @@ class ClickRanker(BaseEstimator):
         """Train the method on the labels of `debias`."""
         cls, params = resolve_method(self.method, self._method_params)
         form: Form = "clicked_documents" if cls.label_reading(params) == "order" else "documents"
-        found = _debias(log, table, theta, beta, self.form or form, self.clip)
+        found = _debias(log, table, theta, beta, form if self.form is None else self.form, self.clip)
         labels, vali_labels = _with_few_levels(found.labels, np.asarray(vali[1], dtype=float))
         weights = found.weights / found.weights[np.r_[True, np.diff(found.lists) > 0]].mean()
         ranker = Ranker(self.method, gain="linear", **self._options(seed), **self._params())
