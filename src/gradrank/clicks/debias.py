@@ -45,12 +45,14 @@ def debias(
     qid: Any,
     docid: Any = None,
     beta: Any = None,
+    relevance: Any = None,
     form: Form = "documents",
     clip: float = CLIP,
 ) -> ClickLabels:
     """Return labels and weights with which a method for grades learns from clicks.
 
-    Only documents that the log shows are returned, because the clicks say nothing about the others.
+    Only documents that the log shows are returned, because the clicks say nothing about the others. With `relevance`,
+    all documents of the queries in the log are returned.
 
     Parameters
     ----------
@@ -65,6 +67,10 @@ def debias(
     beta
         (k,) probabilities of a click on an irrelevant document. Each click rate is then alpha gamma + beta, and
         (rate - beta) / alpha is the estimate of gamma: the affine correction for trust bias (Vardasbi et al. 2020).
+    relevance
+        (n,) estimates of gamma of a model, for the doubly robust estimate (Oosterhuis 2023). They take the place of the
+        clicks where the exposure is below `clip`: the estimate is (clicks / sessions + (clip - exposure) relevance) /
+        clip. It is unbiased if the model is right, or if no exposure is below `clip`.
     form
         `documents`: one list per query. The label of a document is its estimated relevance gamma, and the weight is the
         number of sessions. For losses that are linear in the labels, such as those of `softmax` and `regression`.
@@ -97,7 +103,10 @@ def debias(
         raise GradrankError(f"clip: expected a number between 0 and 1, found {clip!r}. Fix: give .01")
     theta = np.ones(log.depth) if propensities is None else checked_propensities(propensities, log.depth)
     offset = np.zeros(log.depth) if beta is None else _checked_beta(beta, theta, log.depth)
-    documents = _estimates(log, document_table(log, qid, docid), theta, offset, clip)
+    table = document_table(log, qid, docid)
+    if relevance is not None:
+        table = table.with_columns(model=pl.Series(_checked_relevance(relevance, len(table))))
+    documents = _estimates(log, table, theta, offset, clip)
     if not (documents["estimate"] > 0).any():
         raise GradrankError("clicks: no document has an estimated relevance above 0. Fix: give a longer log")
     clicks = documents["clicks"].to_numpy().astype(float)
@@ -159,19 +168,37 @@ def _checked_beta(beta: Any, alpha: np.ndarray, depth: int) -> np.ndarray:
     return offset
 
 
+def _checked_relevance(relevance: Any, rows: int) -> np.ndarray:
+    values = np.asarray(relevance, dtype=float)
+    if values.shape != (rows,) or not np.all((values >= 0) & (values <= 1)):
+        raise GradrankError(
+            f"relevance: expected {rows:,} probabilities, one per row of X. Fix: clip the scores of a model to 0 to 1"
+        )
+    return values
+
+
 def _estimates(log: ClickLog, table: pl.DataFrame, theta: np.ndarray, offset: np.ndarray, clip: float) -> pl.DataFrame:
-    """Return one row per shown document, by query and row: `row`, `query`, `sessions`, `exposure`, `estimate`."""
+    """Return one row per document, by query and row: `row`, `query`, `sessions`, `exposure`, `clicks`, `estimate`.
+
+    table: see `document_table`. With a column `model`, documents that the log does not show are returned, too.
+    """
     place = log.rows["position"].to_numpy() - 1
     shown = log.rows.with_columns(theta=pl.Series(theta[place]), beta=pl.Series(offset[place]))
     times = pl.col("impressions")
     sums = shown.group_by("qid", "docid").agg(
         pl.col("clicks").sum(), exposed=(times * pl.col("theta")).sum(), expected=(times * pl.col("beta")).sum()
     )
-    joined = table.join(sums, on=["qid", "docid"], how="inner").join(log.sessions(), on="qid", how="inner")
+    if "model" in table.columns:
+        joined = table.join(sums, on=["qid", "docid"], how="left").with_columns(
+            pl.col("clicks", "exposed", "expected").fill_null(0)
+        )
+    else:
+        joined = table.join(sums, on=["qid", "docid"], how="inner").with_columns(model=pl.lit(0.0))
+    joined = joined.join(log.sessions(), on="qid", how="inner")
     exposure = pl.col("exposed") / pl.col("sessions")
-    estimate = (pl.col("clicks") - pl.col("expected")) / (
-        pl.col("sessions") * pl.max_horizontal(exposure, pl.lit(clip))
-    )
+    raised = pl.max_horizontal(exposure, pl.lit(clip))
+    rate = (pl.col("clicks") - pl.col("expected")) / pl.col("sessions")
+    estimate = (rate + (raised - exposure) * pl.col("model")) / raised
     return joined.with_columns(exposure=exposure, estimate=estimate).sort("query", "row")
 
 

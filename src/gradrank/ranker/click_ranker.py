@@ -24,8 +24,8 @@ from gradrank.training.best_of import FrozenStep, History
 from gradrank.training.label_gains import MOST_LEVELS
 from gradrank.training.model import Model, ModelParams
 
-Correction = Literal["none", "ips", "affine", "pairwise", "position", "dual"]
-ON_LABELS = ("none", "ips", "affine")
+Correction = Literal["none", "ips", "affine", "dr", "pairwise", "position", "dual"]
+ON_LABELS = ("none", "ips", "affine", "dr")
 OWN_PARAMETERS = ("method", "correction", "clip", "form", "regularization", "random_state", "n_jobs", "missing")
 
 
@@ -44,6 +44,8 @@ class ClickRanker(BaseEstimator):
         `ips`: inverse propensities (Joachims et al. 2017; Oosterhuis and de Rijke 2020), for every method that accepts
         gains and weights of queries.
         `affine`: the same, with the affine correction for trust bias (Vardasbi et al. 2020); `fit` needs `beta`.
+        `dr`: doubly robust (Oosterhuis 2023): `ips`, and the estimates `relevance` of another model for documents whose
+        exposure is below `clip`, or that were never shown.
         `pairwise`: the bias of clicked and unclicked positions is learned with the trees (Hu et al. 2019). For
         `lambdamart` and `lambdamart_faithful`, and for `xgboost_ndcg` as its parameter lambdarank_unbiased.
         `position`: LightGBM's `position`, for `lambdamart` and `lambdamart_faithful`: one bias per position is added to
@@ -52,8 +54,9 @@ class ClickRanker(BaseEstimator):
     clip
         Least exposure of a document, see `gradrank.clicks.debias`.
     form
-        The form of the labels of `none`, `ips` and `affine`, see `gradrank.clicks.debias`. None means `documents` for
-        methods that read labels as numbers or gains, and `clicked_documents` for those that read their order.
+        The form of the labels of `none`, `ips`, `affine` and `dr`, see `gradrank.clicks.debias`. None means
+        `documents` for methods that read labels as numbers or gains, and `clicked_documents` for those that read their
+        order.
     regularization
         `position`: lambdarank_position_bias_regularization of LightGBM (None means 0). `pairwise`: p of Hu et al. 2019,
         0 for no regularization (None means 1).
@@ -135,6 +138,7 @@ class ClickRanker(BaseEstimator):
         impressions: Any = None,
         propensity: Any = None,
         beta: Any = None,
+        relevance: Any = None,
         eval_set: tuple[Any, Any, Any] | None = None,
     ) -> Self:
         """Train the method, and return the estimator.
@@ -156,11 +160,14 @@ class ClickRanker(BaseEstimator):
             (n,) positions from 1, ids of sessions, and numbers of impressions. Only without a ClickLog.
         propensity
             (k,) probabilities that a user examines a position, a result of `estimate_propensities`, or the name of one
-            of its methods, such as "harvest". The correction `ips` needs it. With `affine`, these are the numbers
-            alpha. The corrections `pairwise`, `position` and `dual` use it only for the selection on held-out queries;
-            None then means "harvest", and, if the log does not identify it, that all rounds or epochs are trained.
+            of its methods, such as "harvest". The corrections `ips` and `dr` need it. With `affine`, these are the
+            numbers alpha. The corrections `pairwise`, `position` and `dual` use it only for the selection on held-out
+            queries; None then means "harvest", and, if the log does not identify it, that all rounds or epochs are
+            trained.
         beta
             (k,) probabilities of a click on an irrelevant document, for `affine`.
+        relevance
+            (n,) estimated probabilities of relevance of the rows of X, for `dr`.
         eval_set
             Validation data (X, y, qid) with grades or estimates, in place of the held-out queries.
 
@@ -185,6 +192,10 @@ class ClickRanker(BaseEstimator):
                 log, table = clicks, document_table(clicks, qid, docid)
             else:
                 log, table = _log_of_rows(clicks, qid, docid, position, session, impressions)
+            if (self.correction == "dr") != (relevance is not None):
+                raise GradrankError("relevance: goes with the correction 'dr'. Fix: give both, or none of them")
+            if relevance is not None:
+                table = table.with_columns(model=pl.Series(np.asarray(relevance, dtype=float)).gather(table["row"]))
             theta = self._propensities(log, propensity, beta)
             seed = resolve_seed(self.random_state)
             held_out, parts = _parts(log, table, seed, eval_set is not None)
@@ -246,7 +257,7 @@ class ClickRanker(BaseEstimator):
         self, X: Any, log: ClickLog, table: pl.DataFrame, theta: np.ndarray | None, beta: Any
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return the documents of the held-out queries with estimates of their relevance."""
-        found = _debias(log, table, theta, beta, "documents", self.clip)
+        found = _debias(log, table.drop("model", strict=False), theta, beta, "documents", self.clip)
         return _taken(X, found.rows), found.labels, found.lists
 
     def _train_on_labels(
@@ -362,6 +373,7 @@ def _debias(
         qid=table["qid"],
         docid=table["docid"],
         beta=offset,
+        relevance=table["model"] if "model" in table.columns else None,
         form=form,
         clip=clip,
     )

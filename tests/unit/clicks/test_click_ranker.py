@@ -94,6 +94,15 @@ def test_without_position_bias_no_correction_gains(method, params):
     np.testing.assert_array_equal(corrected.predict(X_TEST), naive.predict(X_TEST))
 
 
+def test_a_model_replaces_the_clicks_on_documents_that_are_shown_rarely():
+    made = log_of(2.0, exploration="none")  # the last positions are hardly seen
+    options = {"random_state": 1, "clip": 0.3}
+    ips = ClickRanker("regression", **options).fit(X, made.log, qid=QID, propensity=made.propensities)
+    robust = ClickRanker("regression", correction="dr", **options)
+    robust.fit(X, made.log, qid=QID, propensity=made.propensities, relevance=GAMMA)
+    assert interval(test_values(robust) - test_values(ips))[0] > 0
+
+
 def test_trust_bias_needs_the_affine_correction():
     made = log_of(1.0, "trust_bias", sessions=100_000)
     affine, ips = (test_values(fitted("regression", name, made)) for name in ("affine", "ips"))
@@ -324,6 +333,7 @@ def test_the_model_is_selected_by_the_clicks_of_the_held_out_queries():
         ({"correction": "magic"}, {}, "unknown correction"),
         ({}, {"propensity": None}, "propensity: missing"),
         ({"correction": "affine"}, {}, "beta: goes with"),
+        ({"correction": "dr"}, {}, "relevance: goes with"),
         ({}, {"propensity": [0.5]}, "one per position"),
         ({}, {"position": [1]}, "ClickLog, which has them"),
         ({"correction": "position", "method": "regression"}, {}, "does not exist for regression"),

@@ -92,6 +92,24 @@ def test_trust_bias_needs_the_affine_correction():
     assert np.abs(debias(log, THETA, qid=[0] * 3).labels - GAMMA).max() > 0.05
 
 
+@pytest.mark.parametrize("clip", [0.01, 0.9])
+def test_the_doubly_robust_estimate_of_a_right_model_is_unbiased_with_any_clip(clip):
+    probabilities = np.tile(THETA, 2) * GAMMA[SHOWN.ravel()]
+    options = {"qid": [0] * 4, "docid": [0, 1, 2, 3], "relevance": [*GAMMA, 0.3], "clip": clip}
+
+    def labels(log):
+        return debias(log, THETA, **options).labels
+
+    none = np.prod(1 - probabilities)  # `expectation` leaves out the log without clicks
+    found = expectation(labels, probabilities) + none * labels(log_of([0] * 6))
+    np.testing.assert_allclose(found, [*GAMMA, 0.3])
+
+
+def test_the_doubly_robust_estimate_of_a_wrong_model_is_unbiased_without_clipping():
+    wrong = debias(log_of([1, 0, 1, 0, 1, 0]), THETA, qid=[0] * 3, relevance=[0.5, 0.1, 0.9])
+    np.testing.assert_allclose(wrong.labels, debias(log_of([1, 0, 1, 0, 1, 0]), THETA, qid=[0] * 3).labels)
+
+
 def test_sessions_and_counts_give_the_same_labels():
     log = log_of([1, 0, 1, 0, 1, 0])
     for form in ("documents", "clicked_documents"):
@@ -125,6 +143,7 @@ def test_estimated_propensities_are_taken_as_they_are():
         ({"propensities": [1.0, np.nan, 0.5]}, "position 2 has nan"),
         ({"beta": [0.5, 0.5, 0.8]}, "beta"),
         ({"clip": 0}, "clip"),
+        ({"relevance": [0.5, 0.5, 1.2]}, "3 probabilities"),
         ({"form": "rows"}, "unknown form"),
         ({"beta": [0.0, 0.0, 0.0], "log": log_of([0] * 6)}, "no document has an estimated relevance"),
     ],
