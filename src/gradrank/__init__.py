@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gradrank.data.datasets import datasets, load_dataset
     from gradrank.data.text.letor import scan_letor
     from gradrank.integrations.optuna import search_space
+    from gradrank.ranker.click_ranker import ClickRanker
     from gradrank.ranker.ranker import Ranker, load
     from gradrank.training.literature.model_tables import model_table as models
 
@@ -25,6 +26,7 @@ __version__ = "0.2.0"
 
 # key: public name; value: the module that defines it. `models` is a package that can be called.
 _MODULES = {
+    "ClickRanker": "gradrank.ranker.click_ranker",
     "DegenerateModelWarning": "gradrank.base.errors",
     "GradrankWarning": "gradrank.base.errors",
     "Ranker": "gradrank.ranker.ranker",
@@ -47,6 +49,7 @@ _MODULES = {
     "table": "gradrank.bench.report.tables.results_table",
 }
 __all__ = [
+    "ClickRanker",
     "DegenerateModelWarning",
     "GradrankWarning",
     "Ranker",

@@ -17,6 +17,7 @@ from notebook_cells import LEARN, NOTEBOOKS, ROOT, copy_notebooks, is_setup
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NAMES = {"first_ranking", "own_tables", "ndcg_conventions", "comparing_rankings", "grid_search", "paper_figure"}
+NAMES |= {"click_log"}
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -54,7 +55,7 @@ def write_notebook(path: Path, *sources: str) -> Path:
     return path
 
 
-def test_there_are_six_notebooks():
+def test_the_notebooks_are_complete():
     assert {path.stem for path in NOTEBOOKS} == NAMES
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.clicks.log import ClickLog
+from gradrank.clicks.propensities import checked_propensities
 
 Estimator = Literal["ips", "snips", "dr"]
 Measure = Literal["dcg", "click_rate"]
@@ -61,7 +62,7 @@ def evaluate(
         Frame with `qid`, `docid` and `rank` (from 1) of the new ranking. For `dr`, also `relevance`: the model's
         estimate of the probability of relevance of each document.
     propensities
-        (k,) probabilities that a user examines a position of the log.
+        (k,) probabilities that a user examines a position of the log, or a result of `estimate_propensities`.
     measure
         `dcg`: sum of gamma / log2(1 + rank) over the first k documents. `click_rate`: sum of gamma theta_rank, the
         expected number of clicks on the first k documents.
@@ -99,11 +100,12 @@ def evaluate(
     if not len(rows):
         raise GradrankError("ranking: no query of the ranking is in the log. Fix: give a ranking of the same queries")
     rows = rows.with_columns(theta=pl.Series(theta[rows["position"].to_numpy().astype(int) - 1]))
-    documents = _documents(rows, target, log.has_sessions, clip)
+    sessions = log.sessions()
+    documents = _documents(rows, target, clip, sessions)
     queries = documents.group_by("qid").agg(
         value=(pl.col("weight") * pl.col("relevance")).sum(), total=pl.col("corrected").sum()
     )
-    counts = _sessions(rows, log.has_sessions).join(queries, on="qid", how="left")
+    counts = sessions.join(queries, on="qid", how="inner", maintain_order="left")
     share = counts["sessions"].to_numpy() / counts["sessions"].sum()
     total = float(share @ counts["total"].to_numpy()) if estimator == "snips" else 1.0
     value = float(share @ counts["value"].to_numpy()) / total if total else np.nan
@@ -124,15 +126,7 @@ def evaluate(
     )
 
 
-def _sessions(rows: pl.DataFrame, has_sessions: bool) -> pl.DataFrame:
-    """Return the number of `sessions` of each `qid`: without sessions, the impressions of position 1."""
-    if has_sessions:
-        return rows.group_by("qid", maintain_order=True).agg(sessions=pl.col("session").n_unique().cast(pl.Float64))
-    first = pl.col("impressions").filter(pl.col("position") == 1).sum()
-    return rows.group_by("qid", maintain_order=True).agg(sessions=first).filter(pl.col("sessions") > 0)
-
-
-def _documents(rows: pl.DataFrame, target: pl.DataFrame, has_sessions: bool, clip: float) -> pl.DataFrame:
+def _documents(rows: pl.DataFrame, target: pl.DataFrame, clip: float, sessions: pl.DataFrame) -> pl.DataFrame:
     """Return one row per document of the ranking in the queries of the log.
 
     `exposure` is sum over positions of P(shown there) theta, 0 for a document that is never shown, and `raised` at
@@ -142,7 +136,7 @@ def _documents(rows: pl.DataFrame, target: pl.DataFrame, has_sessions: bool, cli
     per_document = rows.group_by("qid", "docid").agg(
         pl.col("clicks").sum(), exposed=(pl.col("impressions") * pl.col("theta")).sum()
     )
-    joined = target.join(_sessions(rows, has_sessions), on="qid", how="inner", maintain_order="left").join(
+    joined = target.join(sessions, on="qid", how="inner", maintain_order="left").join(
         per_document, on=["qid", "docid"], how="left", maintain_order="left"
     )
     exposure = pl.col("exposed").fill_null(0.0) / pl.col("sessions")
@@ -192,14 +186,11 @@ def _checked(
         problems.append(f"ranking: no column {', '.join(missing)}")
     elif ranking.select(pl.struct("qid", "docid").is_duplicated().any()).item():
         problems.append("ranking: a document of a query is ranked twice")
-    theta = np.asarray(propensities, dtype=float)
-    if theta.ndim != 1 or len(theta) < log.depth or not np.all(theta[: log.depth] > 0) or theta.max() > 1:
-        problems.append(f"propensities: expected {log.depth} numbers above 0 and at most 1")
     if not 0 < clip < 1:
         problems.append(f"clip: expected a number between 0 and 1, found {clip!r}")
     if problems:
         raise GradrankError("; ".join(problems) + ". Fix: correct these arguments")
-    return theta
+    return checked_propensities(propensities, log.depth)
 
 
 def _weight(measure: str, theta: np.ndarray) -> pl.Expr:

@@ -96,6 +96,14 @@ class ClickLog:
         positions = self.rows.group_by("qid", "docid").agg(pl.col("position").n_unique())["position"]
         return bool((positions > 1).any())
 
+    def sessions(self) -> pl.DataFrame:
+        """Return the number of `sessions` of each `qid`: without sessions, the impressions of position 1."""
+        if self.has_sessions:
+            counted = pl.col("session").n_unique().cast(pl.Float64)
+            return self.rows.group_by("qid", maintain_order=True).agg(sessions=counted)
+        first = pl.col("impressions").filter(pl.col("position") == 1).sum().cast(pl.Float64)
+        return self.rows.group_by("qid", maintain_order=True).agg(sessions=first).filter(pl.col("sessions") > 0)
+
     def aggregated(self) -> "ClickLog":
         """Return the log without sessions: one row per query, document and position, in this order."""
         keys = ["qid", "docid", "position"]

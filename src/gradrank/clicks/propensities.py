@@ -6,7 +6,7 @@ documents are shown at several positions. `randomised` needs documents in random
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from scipy.special import expit
 
 from gradrank.base.errors import GradrankError, unknown
 from gradrank.clicks.log import ClickLog
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Method = Literal["randomised", "harvest", "position_based"]
 STEPS = 5000  # the largest number of steps of an iteration
@@ -40,6 +43,46 @@ class Propensities:
     def values(self) -> np.ndarray:
         """Return the (k,) propensities, nan where they are not identified."""
         return self.table["propensity"].fill_null(np.nan).to_numpy()
+
+    def plot(self, truth: Any = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the propensities over the positions, with their intervals, and return the matplotlib axes.
+
+        truth: (k,) true propensities of a simulated log, for a second line. ax: the axes to draw into; None for those
+        of a new figure. Raises GradrankError if matplotlib is not installed (extra `plots`).
+        """
+        from gradrank.plots.charts import line_chart
+
+        positions = self.table["position"].to_numpy()
+        lines = {"estimate": self.values()} | ({} if truth is None else {"truth": np.asarray(truth)[: len(positions)]})
+        ax = line_chart(positions, lines, None, "plot", ax)
+        low, high = (self.table[name].fill_null(np.nan).to_numpy() for name in ("low", "high"))
+        ax.fill_between(positions, low, high, alpha=0.2)
+        ax.set_xlabel("position")
+        ax.set_ylabel("propensity, relative to position 1")
+        return ax
+
+
+def checked_propensities(propensities: Any, depth: int) -> np.ndarray:
+    """Return the propensities of the first `depth` positions as a (depth,) array.
+
+    propensities: numbers, at least one per position, or a result of `estimate_propensities`. Raises GradrankError if a
+    position has no propensity, or if one is not above 0 and at most 1.
+    """
+    given = propensities.values() if isinstance(propensities, Propensities) else propensities
+    theta = np.asarray(given, dtype=float)
+    if theta.ndim != 1 or len(theta) < depth:
+        raise GradrankError(
+            f"propensities: expected {depth} numbers, one per position of the log, found the shape {theta.shape}. "
+            "Fix: give one number per position"
+        )
+    theta = theta[:depth]
+    bad = np.flatnonzero(~((theta > 0) & (theta <= 1)))
+    if len(bad):
+        raise GradrankError(
+            f"propensities: position {bad[0] + 1} has {theta[bad[0]]:g}, not a number above 0 and at most 1. Fix: "
+            "correct it, or leave out this position of the log if it is not identified"
+        )
+    return theta
 
 
 NOTES: Mapping[str, str] = {

@@ -31,12 +31,14 @@ class Simulation:
 
     log: the ClickLog, whose `docid` is the row of the document. relevance: (n,) probabilities gamma. propensities: (k,)
     probabilities that a user examines a position, or None for users who go from top to bottom, whose examination
-    depends on the clicks above.
+    depends on the clicks above. alpha, beta: (k,) numbers with P(click) = alpha_k gamma + beta_k; None for these users.
     """
 
     log: ClickLog
     relevance: np.ndarray
     propensities: np.ndarray | None
+    alpha: np.ndarray | None = None
+    beta: np.ndarray | None = None
 
 
 def relevance_probabilities(y: Any, noise: float | str = 0.1) -> np.ndarray:
@@ -141,9 +143,17 @@ def simulate(
             )
         )
     rows = pl.concat(parts).with_columns(impressions=pl.lit(1, pl.Int64))
+    if users not in ("position_based", "trust_bias"):
+        return Simulation(ClickLog(rows), relevance, None)
+    theta = np.arange(1, depth + 1) ** -eta
+    positive, negative = _trust(depth) if users == "trust_bias" else (np.ones(depth), np.zeros(depth))
+    return Simulation(ClickLog(rows), relevance, theta, theta * (positive - negative), theta * negative)
+
+
+def _trust(depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (k,) probabilities of a click on an examined document: on a relevant and on an irrelevant one."""
     ranks = np.arange(1, depth + 1)
-    known = users in ("position_based", "trust_bias")
-    return Simulation(ClickLog(rows), relevance, ranks**-eta if known else None)
+    return 0.98 - (ranks - 1) / 100, 0.65 / ranks
 
 
 def _check_arguments(
@@ -235,7 +245,7 @@ def _clicks(
     if users == "position_based":
         return drawn < theta * gamma
     if users == "trust_bias":
-        positive, negative = 0.98 - (ranks - 1) / 100, 0.65 / ranks
+        positive, negative = _trust(shown.shape[1])
         return exists & (drawn < theta * (positive * gamma + negative * (1 - gamma)))
     clicked = np.zeros(shown.shape, dtype=bool)
     examines = np.ones(len(shown), dtype=bool)

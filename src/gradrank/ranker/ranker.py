@@ -275,13 +275,19 @@ class Ranker(TrainedModel):
             preparation, parts = self._prepared(cls, reader, parts, convention)
             history = self._new_history()
             with use_threads(resolve_threads(self.n_jobs)):
-                model = fit(cls, parts[0], parts[1], params, seed, history)
+                model = self._train(cls, parts[0], parts[1], params, seed, history)
                 note = degenerate_model_note(model, params, parts[0])
         self.fold_ = TrainedFold(model, self._specification(params, seed, preparation, reader))
         self.seed_, self.held_out_qid_, self.history_ = seed, held_out, history.frame()
         if note:
             warnings.warn(note, DegenerateModelWarning, stacklevel=3)  # the caller of `fit`
         return self
+
+    def _train(
+        self, cls: type[Model], train: Collection, vali: Collection, params: ModelParams, seed: int, history: History
+    ) -> Model:
+        """Return the trained model. A subclass can train in another way on the same parts."""
+        return fit(cls, train, vali, params, seed, history)
 
     def _training_rows(
         self, X: Any, y: Any, qid: Any, sample_weight: Any

@@ -23,7 +23,7 @@ from gradrank.base.errors import GradrankError, GradrankWarning
 from gradrank.base.extensions import use_own_models
 from gradrank.base.processor import pin
 from gradrank.bench.cli import contest, project, results, stages
-from gradrank.cli import inspect, use
+from gradrank.cli import clicks, inspect, use
 from gradrank.cli.options import CommandGroup
 
 MINIMUM_FREE_BYTES = 1_000_000  # with less free space, a job can write neither its results nor its log
@@ -73,7 +73,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (project, use, inspect, results, stages, contest):
+for group in (project, use, clicks, inspect, results, stages, contest):
     app.add_typer(group.commands)  # without a name, so its commands are called `gradrank COMMAND`
 
 

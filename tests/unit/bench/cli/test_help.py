@@ -10,6 +10,11 @@ from gradrank.cli.options import CONTEST, INSPECT, STAGES, USE
 
 PROGRAM = typer.main.get_command(app)
 COMMANDS = PROGRAM.commands
+NESTED = {
+    (group, name): command
+    for group, owner in COMMANDS.items()
+    for name, command in getattr(owner, "commands", {}).items()
+}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -31,3 +36,14 @@ def test_the_example_of_a_command_parses(name, tmp_path, monkeypatch):
 def test_every_parameter_has_a_help_text(name):
     for parameter in COMMANDS[name].params:
         assert getattr(parameter, "help", None), (name, parameter.name)
+
+
+@pytest.mark.parametrize(("group", "name"), NESTED)
+def test_a_command_of_a_group_has_a_sentence_an_example_and_help_texts(group, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = NESTED[group, name]
+    assert command.help.split("\n")[0].endswith(".")
+    program, outer, typed, *arguments = shlex.split(command.epilog.removeprefix("Example: "))
+    assert (program, outer, typed) == ("gradrank", group, name)
+    command.make_context(name, arguments)
+    assert all(getattr(parameter, "help", None) for parameter in command.params)
