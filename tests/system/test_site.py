@@ -63,7 +63,7 @@ class Html(HTMLParser):
 @pytest.fixture(scope="module")
 def site() -> Path:
     """The folder of the site, built from this checkout."""
-    for module in ("ipykernel", "mkdocstrings", "nbconvert", "zensical"):
+    for module in ("ipykernel", "latex2mathml", "mkdocstrings", "nbconvert", "zensical"):
         pytest.importorskip(module, reason=f"needs {module}: pip install '.[docs]'")
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, ROOT / "tools/documentation/build.py"]
@@ -127,6 +127,11 @@ def test_references_name_every_public_function_and_command(site):
 def test_notebooks_show_their_outputs(site):
     assert "ndcg@10" in (site / "notebooks/first_ranking.html").read_text()
     assert (site / "notebooks/paper_figure_files").is_dir()
+
+
+def test_formulas_are_mathml(site):
+    page = (site / "learn/2_ranknet.html").read_text()
+    assert "<mfrac>" in page and "$$" not in page
 
 
 def test_every_internal_link_leads_to_a_page_and_an_anchor(site, pages):

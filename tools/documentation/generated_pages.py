@@ -14,6 +14,7 @@ import yaml
 import gradrank
 from boards import Board, boards, cached, read_submissions
 from data_cards import data_cards
+from formulas import with_mathml
 from leaderboard import leaderboard_pages
 from method_pages import method_pages, submission_page
 from page_links import ROOT
@@ -99,13 +100,14 @@ def notebooks() -> list[Path]:
 
 
 def notebook_pages() -> Iterator[GeneratedPage]:
-    """Yield the notebooks as Markdown. Raises FileNotFoundError if one was not converted."""
+    """Yield the notebooks as Markdown, with formulas in MathML. Raises FileNotFoundError if one was not converted."""
     for path in notebooks():
         converted = NOTEBOOKS / path.relative_to(ROOT / "docs").with_suffix(".md")
         if not converted.is_file():
             raise FileNotFoundError(f"{converted}: the notebook was not converted. Fix: run `make docs`")
         uri = path.relative_to(ROOT / "docs").with_suffix(".md").as_posix()
-        yield GeneratedPage(uri, converted.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
+        text = with_mathml(converted.read_text(encoding="utf-8"))
+        yield GeneratedPage(uri, text, path.relative_to(ROOT).as_posix())
 
 
 def api_page() -> str:
