@@ -277,6 +277,18 @@ def test_errors_of_text_files_say_where_and_how_to_repair(qrels, run, place, tmp
         evaluate(tmp_path / "qrels", tmp_path / "run")
 
 
+def test_scores_beyond_float32_are_refused_under_the_convention_of_trec_eval():
+    run = {"q1": {"d1": 1e308, "d2": -1e308}}
+    assert evaluate(QRELS, run, metrics="mrr").per_query["mrr"][0] == 1.0
+    with pytest.raises(GradrankError, match=r"^scores: .*1e\+308.*Fix:"):
+        evaluate(QRELS, run, metrics="mrr", convention="trec")
+
+
+def test_the_content_of_a_file_is_no_path():
+    with pytest.raises(GradrankError, match=r"^'q1 0 d1 1.*Fix:"):
+        evaluate("q1 0 d1 1\n" * 2000, RUN)
+
+
 @pytest.mark.parametrize("content", ['{"q1": {"d1": 1}', '{"a": 1}\n{"a":\n', "[1, 2]", "ARROW1\0\0"])
 def test_malformed_files_are_named(content, tmp_path):
     (tmp_path / "run.json").write_text(content)

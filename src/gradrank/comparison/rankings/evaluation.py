@@ -153,7 +153,7 @@ def evaluate(
     """
     refuse_fork("evaluate")
     names = requested_metrics(metrics)
-    resolved = resolve(default_convention(scores) if convention is None else convention)
+    resolved = requested_convention(default_convention(scores) if convention is None else convention)
     check_confidence(confidence)
     found = values_per_query(judged(y, qid, docid, resolved.takes_any_grade), scores, "scores", resolved, names)
     note = notes(found.short, {"": found.tied}, resolved, 2)
@@ -199,6 +199,11 @@ def values_per_query(
     metrics: names in gradrank's own spelling. name: name of the scores in error messages.
     """
     judgements, values, ranked = ranking(judged, scores, name)
+    if convention.ties == "docid" and (is_large := np.abs(values) > np.finfo(np.float32).max).any():
+        raise GradrankError(
+            f"{name}: the score {values[is_large][0]:g} is beyond the range of float32, in which trec_eval compares "
+            "scores. Fix: give smaller scores, such as the ranks, or another convention"
+        )
     table = query_table(judgements, values, convention, metrics, ranked)
     zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
     by_metric = {metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics}
@@ -219,6 +224,12 @@ def notes(short: str, tied: Mapping[str, TiedScores], convention: Convention, st
     about_ties = tied_scores_note(tied, convention)
     warn_of_tied_scores(tied, about_ties, stacklevel + 1)
     return "\n".join(filter(None, (short, about_ties)))
+
+
+@with_fix("give a name that gradrank.conventions() lists")
+def requested_convention(convention: str | Convention) -> Convention:
+    """Return the convention with this name, or the given Convention. Raises GradrankError for an unknown name."""
+    return resolve(convention)
 
 
 @with_fix("give a name that gradrank.metrics() lists, or that another program has for one of these metrics")

@@ -254,9 +254,16 @@ class Judged:
 
 @contextmanager
 def with_fix(fix: str) -> Iterator[None]:
-    """Add the text after `Fix:` to the message of a GradrankError that does not say how to repair the data."""
+    """Add the text after `Fix:` to the message of a GradrankError that does not say how to repair the data.
+
+    An OSError becomes a GradrankError, for example if the content of a file is given in place of its path.
+    """
     try:
         yield
+    except OSError as error:
+        path = str(error.filename)
+        shown = repr(path if len(path) <= 200 else f"{path[:60]}...")
+        raise GradrankError(f"{shown}: {error.strerror}. Fix: give the path of a file that can be read") from None
     except GradrankError as error:
         text = str(error)
         raise (error if "Fix:" in text else GradrankError(f"{text.rstrip('.')}. Fix: {fix}")) from None
