@@ -67,15 +67,15 @@ def evaluate(
     """
     from gradrank.comparison.rankings.evaluation import LETOR_METRICS, default_convention, letor_tables
     from gradrank.comparison.rankings.evaluation import evaluate as run
+    from gradrank.comparison.rankings.inputs import read_judged_file
     from gradrank.data.file_forms import readable_path
     from gradrank.data.tables.roles import Columns
     from gradrank.measures.conventions import resolve
-    from gradrank.measures.judgements import read_judgements
 
     columns = Columns(query, label, docid)
     convention = convention or default_convention(scores, model)
     scores, data = readable_path(scores), readable_path(data)  # a pipe can be read only once
-    judgements = read_judgements(data, columns=columns, any_grade=resolve(convention).takes_any_grade)
+    judgements = read_judged_file(data, columns=columns, any_grade=resolve(convention).takes_any_grade)
     names = LETOR_METRICS if metrics is None else _metric_list(metrics)
     result = run(judgements, scores, metrics=names, convention=convention)
     values = result.per_query
@@ -118,12 +118,12 @@ def agreement(
     Judgements are not needed. Rank-biased overlap is extrapolated beyond the ends of the rankings.
     """
     from gradrank.comparison.rankings.agreement import agreement as run
+    from gradrank.comparison.rankings.inputs import read_judged_file
     from gradrank.data.file_forms import readable_path
     from gradrank.data.tables.roles import Columns
-    from gradrank.measures.judgements import read_judgements
 
     columns = Columns(query, label, docid)
-    judgements = None if data is None else read_judgements(data, columns=columns, any_grade=True)
+    judgements = None if data is None else read_judged_file(data, columns=columns, any_grade=True)
     result = run(readable_path(a), readable_path(b), judgements, persistence=persistence)
     typer.echo(str(result))
     if out:
@@ -191,11 +191,10 @@ def compare(
     Each line of the table compares two rankings.
     """
     from gradrank.comparison.rankings.comparison import compare as run
-    from gradrank.comparison.rankings.inputs import segmented
+    from gradrank.comparison.rankings.inputs import read_judged_file, segmented
     from gradrank.comparison.rankings.stored_values import load_results
     from gradrank.data.tables.roles import Columns
     from gradrank.measures.conventions import resolve
-    from gradrank.measures.judgements import read_judgements
 
     rankings = _named_rankings(scores)
     for output in filter(None, (html, out)):
@@ -205,7 +204,7 @@ def compare(
     any_grade = resolve(convention).takes_any_grade
     columns, by = Columns(query, label, docid), None
     if segment is None:
-        judgements = read_judgements(data, columns=columns, any_grade=any_grade)
+        judgements = read_judged_file(data, columns=columns, any_grade=any_grade)
     else:
         judgements, by = segmented(data, segment, columns, any_grade)
     metrics = _metric_list(metric)

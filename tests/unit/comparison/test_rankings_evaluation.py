@@ -182,8 +182,10 @@ def test_missing_values_of_pandas_are_refused():
 
 
 def test_unknown_names_are_refused_with_the_nearest_name():
-    assert "did you mean 'trec'" in refused("unknown convention", convention="trek")
-    assert "did you mean 'map'" in refused("unknown metric", metrics=["mapp"])
+    for name, options in (("trec", {"convention": "trek"}), ("map", {"metrics": ["mapp"]})):
+        message = refused("unknown", **options)
+        assert f"did you mean {name!r}" in message
+        assert "Fix:" in message
 
 
 def test_arguments_that_do_not_fit_a_file_are_refused(tmp_path):

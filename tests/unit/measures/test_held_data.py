@@ -123,6 +123,8 @@ HELD = {
     "list of rows": lambda: (rows(Q, "qid", "docid", "rel"), rows(R, "qid", "docid", "score")),
     "dict of columns": lambda: (columns(Q, "topic", "docno", "grade"), columns(R, "topic", "docno", "score")),
     "dict of pairs": lambda: ({q: [*d.items()] for q, d in QRELS.items()}, {q: [*d.items()] for q, d in RUN.items()}),
+    "dict of lists of two": lambda: (QRELS, {query: [list(each) for each in d.items()] for query, d in RUN.items()}),
+    "dict of arrays of ids": lambda: (QRELS, {query: np.array([*documents]) for query, documents in RUN.items()}),
     "dict of ranked lists": lambda: (QRELS, {query: [*documents] for query, documents in RUN.items()}),
     "structured arrays": lambda: (structured(Q, "rel", "i8"), structured(R, "score", "f8")),
     "queries apart": lambda: (
@@ -197,6 +199,13 @@ def test_ids_are_equal_if_their_text_is_equal(ids):
     assert evaluate(qrels, {"1": {"10": 0.5, "11": 0.9}}, metrics="mrr").means["mean"][0] == 0.5
 
 
+def test_document_ids_in_tuples_can_be_integers():
+    qrels, run = [("q1", 10, 1), ("q1", 11, 0)], [("q1", 10, 0.5), ("q1", 11, 0.9)]
+    assert evaluate(qrels, run, metrics="mrr").means["mean"][0] == 0.5
+    with pytest.raises(GradrankError, match=r"Fix:"):  # may be a matrix of grades
+        evaluate([(1, 0, 2), (0, 1, 0)], run)
+
+
 def test_judgements_without_grades_have_the_grade_1(capsys):
     run = {"a": {"x": 1.0, "y": 2.0}}
     for qrels in ({"a": ["x"]}, {"a": {"x"}}, pl.DataFrame({"qid": ["a"], "docid": ["x"]})):
@@ -230,7 +239,10 @@ def test_every_function_takes_every_form():
         ([("q1", "d1", 1), ("q1", "d1", 0)], RUN, "y, row 2: document 'd1' of query q1 is judged twice"),
         (QRELS, {"q1": {"d1"}}, "scores: query 'q1' has a set, which has no order"),
         (QRELS, {"q1": ["d1", "d1"]}, "scores: query 'q1' has a document twice"),
-        (QRELS, {"q1": {"d1": None}}, "scores"),
+        (QRELS, {"q1": {"d2": 1.0, "d1": None}}, "scores: document 'd1' of query q1 has None as its score"),
+        ({"q1": {"d2": None}}, RUN, "y: document 'd2' of query q1 has None as its relevance"),
+        ({"q1": {"d1": 1, "d2": float("nan")}}, RUN, "y: row 2, column 'relevance'.*nan"),
+        (QRELS, pl.DataFrame({"qid": [], "docid": [], "score": []}), "scores: "),
         (QRELS, {"q7": {"d1": 1.0}}, "scores: no query of this file is in the data"),
         (QRELS, [1.0] * 6, "scores: an array has no document ids"),
         (StringIO("q1 0 d1 1"), RUN, "y: an open file. Fix: give its path"),
@@ -240,8 +252,41 @@ def test_every_function_takes_every_form():
     ],
 )
 def test_malformed_data_are_named(y, scores, message):
-    with pytest.raises(GradrankError, match=f"(?s)^{message}"):
+    with pytest.raises(GradrankError, match=f"(?s)^{message}") as caught:
         evaluate(y, scores)
+    assert "Fix:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "place"),
+    [
+        (b"q1 0 d1 1\nq1 0 d1 1\n", b"q1 Q0 d1 1 2.0 x\n", "qrels, line 2"),
+        (b"q1 0 d1 1\nq1 0 d1 2\n", b"q1 Q0 d1 1 2.0 x\n", "qrels, line 2"),
+        (b"q1 0 d1 1\nq1 0 d2 high\n", b"q1 Q0 d1 1 2.0 x\n", "qrels, line 2"),
+        ("q1 0 dé 1\n".encode("latin1"), b"q1 Q0 d1 1 2.0 x\n", "qrels"),
+        (b"q1 Q0 d1 1 2.0 x\n", b"q1 0 d1 1\n", "qrels"),
+        (b"q1 0 d1 1\n", b"", "run"),
+        (b"q1 0 d1 1\n", b"q1 Q0 d1 1 2.0 x\nq1 Q0\n", "run, line 2"),
+        (b"q1 0 d1 1\n", "q1 Q0 dé 1 2.0 x\n".encode("latin1"), "run"),
+    ],
+)
+def test_errors_of_text_files_say_where_and_how_to_repair(qrels, run, place, tmp_path):
+    for name, content in (("qrels", qrels), ("run", run)):
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(GradrankError, match=rf"^{tmp_path}/{place}.*Fix:"):
+        evaluate(tmp_path / "qrels", tmp_path / "run")
+
+
+def test_scores_beyond_float32_are_refused_under_the_convention_of_trec_eval():
+    run = {"q1": {"d1": 1e308, "d2": -1e308}}
+    assert evaluate(QRELS, run, metrics="mrr").per_query["mrr"][0] == 1.0
+    with pytest.raises(GradrankError, match=r"^scores: .*1e\+308.*Fix:"):
+        evaluate(QRELS, run, metrics="mrr", convention="trec")
+
+
+def test_the_content_of_a_file_is_no_path():
+    with pytest.raises(GradrankError, match=r"^'q1 0 d1 1.*Fix:"):
+        evaluate("q1 0 d1 1\n" * 2000, RUN)
 
 
 @pytest.mark.parametrize("content", ['{"q1": {"d1": 1}', '{"a": 1}\n{"a":\n', "[1, 2]", "ARROW1\0\0"])

@@ -112,6 +112,19 @@ def test_values_of_ir_measures_by_name_and_by_object(data):
     assert metric_name(tool.RBP) == metric_name("RBP") == "rbp@0.8"
 
 
+def test_names_with_another_meaning_in_other_programs(data):
+    """The parameter of trec_eval's set_F is the square of beta, and ir_measures has no measure called SetRelP."""
+    tool = pytest.importorskip("ir_measures", reason="needs ir-measures")
+    measures = [tool.SetF(beta=0.5), tool.SetF(beta=2.0, rel=2), tool.SetRelP, tool.SetRelP(rel=2)]
+    ours = evaluate(*data, metrics=measures, convention="trec").per_query
+    for measure, name in zip(measures, ours.columns[1:], strict=True):
+        theirs = {found.query_id: found.value for found in tool.iter_calc([measure], *data)}
+        assert dict(ours.select("qid", name).rows()) == pytest.approx(theirs, rel=1e-12), measure
+    assert evaluate(*data, metrics="set_F.0.5,2.0").per_query.columns[1:] == [ours.columns[1], "f1.4142135623730951"]
+    assert evaluate(*data, metrics="f0.5").per_query.columns[1:] == ["f0.5"]
+    assert evaluate(*data, metrics='nDCG(dcg="exp-log2", cutoff=20)@10').means["metric"][0].startswith("ndcg@10")
+
+
 def without_ties(run):
     """Return a run in the order of `trec` without equal scores, whose order in ranx is that of an unstable sort."""
     orders = {query: sorted(each, key=lambda document: (each[document], document)) for query, each in run.items()}

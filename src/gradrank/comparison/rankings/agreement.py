@@ -13,13 +13,12 @@ from gradrank.base.forks import refuse_fork
 from gradrank.base.text_tables import number
 from gradrank.comparison.rank_correlation import kendall_tau, rank_biased_overlap, spearman_rho, tau_ap
 from gradrank.comparison.rankings.evaluation import check_confidence, means_over_queries
-from gradrank.comparison.rankings.inputs import held, judged, ranking
+from gradrank.comparison.rankings.inputs import held, judged, ranking, read_ids_and_scores
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.data.exact_values import numbered
 from gradrank.data.tables.table import raw_table
 from gradrank.measures.held_data import SCORE
 from gradrank.measures.judgements import document_ids
-from gradrank.measures.score_files import read_run
 
 LABELS = {"kendall_tau": "Kendall's tau", "spearman_rho": "Spearman's rho", "tau_ap": "tau_AP"}
 KEYS = ["query", "docid"]
@@ -159,13 +158,13 @@ def agreement(
 def _run(scores: Any, name: str) -> pl.DataFrame:
     """Return the columns `query`, `docid` and `score` of a ranking with ids. name: its name in error messages."""
     if isinstance(scores, str | Path):
-        return read_run(scores)
+        return read_ids_and_scores(scores)
     frame = held(scores, name, SCORE)
     if frame is None:
         raise GradrankError(
             f"{name}: the ranking has no ids of queries and documents. Fix: give qid, or a ranking with ids"
         )
-    return read_run(raw_table(frame, name))
+    return read_ids_and_scores(raw_table(frame, name))
 
 
 def _judged_run(data: Any, scores: Any, name: str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars as pl
 from gradrank.base.errors import GradrankError, nearest, unknown
 from gradrank.base.forks import refuse_fork
 from gradrank.base.text_tables import number, p_value
-from gradrank.comparison.rankings.evaluation import notes, requested_metrics, values_per_query
+from gradrank.comparison.rankings.evaluation import notes, requested_convention, requested_metrics, values_per_query
 from gradrank.comparison.rankings.inputs import Judged, judged, segmented
 from gradrank.comparison.rankings.interval_plot import interval_plot
 from gradrank.comparison.rankings.result import Result, Section, section
@@ -34,7 +34,7 @@ from gradrank.comparison.statistics import (
     win_tie_loss,
 )
 from gradrank.comparison.tukey import tukey_p_values
-from gradrank.measures.conventions import DEFAULT, Convention, resolve
+from gradrank.measures.conventions import DEFAULT, Convention
 from gradrank.measures.metrics import metric_label, metric_name
 from gradrank.plots.charts import interval_chart, sorted_chart
 
@@ -346,7 +346,7 @@ def compare(
     stored = [] if against is None else against["model"].unique(maintain_order=True).to_list()
     pairs = _pairs(rankings, baseline, stored)
     _check_choices(test, correction, margin, seed)
-    names, resolved = requested_metrics(metric, "metric"), resolve(convention)
+    names, resolved = requested_metrics(metric, "metric"), requested_convention(convention)
     # One name may stand for several metrics, as trec_eval's `ndcg_cut`. Measures of ir_measures have an attribute NAME.
     is_name = isinstance(metric, str) or hasattr(metric, "NAME")
     is_list = len(names) > 1 or not is_name

@@ -1,8 +1,10 @@
 """Evaluation of one ranking: values per query, means and intervals, and the output of LETOR's evaluation program."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ from gradrank.base.conventions import selection_convention
 from gradrank.base.errors import GradrankError
 from gradrank.base.forks import refuse_fork
 from gradrank.base.text_tables import number
-from gradrank.comparison.rankings.inputs import Judged, judged, ranking
+from gradrank.comparison.rankings.inputs import Judged, judged, ranking, with_fix
 from gradrank.comparison.rankings.result import Result, Section, section
 from gradrank.comparison.rankings.tied_scores import (
     TiedMean,
@@ -151,7 +153,7 @@ def evaluate(
     """
     refuse_fork("evaluate")
     names = requested_metrics(metrics)
-    resolved = resolve(default_convention(scores) if convention is None else convention)
+    resolved = requested_convention(default_convention(scores) if convention is None else convention)
     check_confidence(confidence)
     found = values_per_query(judged(y, qid, docid, resolved.takes_any_grade), scores, "scores", resolved, names)
     note = notes(found.short, {"": found.tied}, resolved, 2)
@@ -197,6 +199,11 @@ def values_per_query(
     metrics: names in gradrank's own spelling. name: name of the scores in error messages.
     """
     judgements, values, ranked = ranking(judged, scores, name)
+    if convention.ties == "docid" and (is_large := np.abs(values) > np.finfo(np.float32).max).any():
+        raise GradrankError(
+            f"{name}: the score {values[is_large][0]:g} is beyond the range of float32, in which trec_eval compares "
+            "scores. Fix: give smaller scores, such as the ranks, or another convention"
+        )
     table = query_table(judgements, values, convention, metrics, ranked)
     zeros = zeros_of_short_lists(metrics, judgements.labels, judgements.offsets, convention)
     by_metric = {metric: table[metric].fill_null(np.nan).to_numpy() for metric in metrics}
@@ -219,19 +226,47 @@ def notes(short: str, tied: Mapping[str, TiedScores], convention: Convention, st
     return "\n".join(filter(None, (short, about_ties)))
 
 
+@with_fix("give a name that gradrank.conventions() lists")
+def requested_convention(convention: str | Convention) -> Convention:
+    """Return the convention with this name, or the given Convention. Raises GradrankError for an unknown name."""
+    return resolve(convention)
+
+
+@with_fix("give a name that gradrank.metrics() lists, or that another program has for one of these metrics")
 def requested_metrics(metrics: Iterable[Any] | str, argument: str = "metrics") -> list[str]:
     """Return the metric names in gradrank's own spelling. argument: name of the argument in error messages."""
     if hasattr(metrics, "NAME"):  # one object of ir_measures
         metrics = [metrics]
     if not isinstance(metrics, Iterable):
         raise GradrankError(f"{argument}: expected a list of names, found {metrics!r}. Fix: give metrics=['ndcg@10']")
-    names = [each for name in ([metrics] if isinstance(metrics, str) else metrics) for each in metric_names(name)]
+    given = [metrics] if isinstance(metrics, str) else metrics
+    names = [each for name in given for spelled in _spellings(name) for each in metric_names(spelled)]
     if not names:
         raise GradrankError(f"{argument}: no metric is given. Fix: give at least one name, such as metrics=['ndcg@10']")
     for name in names:
         if names.count(name) > 1:
             raise GradrankError(f"{argument}: {name!r} is given twice. Fix: leave one of them out")
     return names
+
+
+def _spellings(name: Any) -> list[Any]:
+    """Return names that `metric_names` knows for a name or object whose meaning differs in another program.
+
+    The parameter of trec_eval's set_F is the square of beta, and ir_measures passes its beta on as this parameter. The
+    object SetRelP of ir_measures is written as a SetP, and a cutoff after the brackets replaces one within them.
+    """
+    text = str(name) if hasattr(name, "NAME") else name
+    if not isinstance(text, str):
+        return [name]
+    text = re.sub(r"(?:cutoff|k)=\d+,?(?=[^()]*\)@\d)", "", re.sub(r"\s", "", text))
+    if re.match(r"setp\(.*relative=true", text, re.IGNORECASE):
+        return [re.sub(r"relative=true,?", "", "set_relative_p" + text[len("setp") :], flags=re.IGNORECASE)]
+    squares = re.match(r"set_f[._]([\d.,]+)|setf\(.*?beta=([\d.]+),?", text, re.IGNORECASE)
+    if not squares:
+        return [text if isinstance(name, str) else name]
+    options = "".join(re.findall(r"\(.*", re.sub(r"beta=[\d.]+,?", "", text)))
+    betas = [sqrt(float(square)) for square in (squares[1] or squares[2]).split(",")]
+    return [f"f{str(beta).removesuffix('.0')}{options}" for beta in betas]
 
 
 LETOR_TABLES = (

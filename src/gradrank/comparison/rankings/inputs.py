@@ -6,7 +6,8 @@ the caller passes their objects.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +39,7 @@ from gradrank.measures.judgements import (
     read_judgements,
     table_judgements,
 )
-from gradrank.measures.score_files import read_ranking, score_column
+from gradrank.measures.score_files import read_ranking, read_run, score_column
 
 HIT_IDS = ("docid", "doc_id", "corpus_id")  # names of the id in hits of Pyserini, ir_datasets and sentence-transformers
 
@@ -196,8 +197,10 @@ def _first_line(error: Exception) -> str:
 def held(data: Any, name: str, value: str) -> pl.DataFrame | None:
     """Return the frame of `held_frame`, also for a pandas Series with two levels of ids, and for rows that are lists.
 
-    The documents of a query in a dict can also be a pandas Series, or a list of hits with the keys or attributes
-    `docid` (`doc_id`, `corpus_id`) and `score`. The arguments and errors are those of `held_frame`.
+    The documents of a query in a dict can also be a pandas Series, an array of ids, lists of an id and a value, or a
+    list of hits with the keys or attributes `docid` (`doc_id`, `corpus_id`) and `score`. Document ids in tuples can be
+    integers if the query ids are text. The arguments and errors are those of `held_frame`. Also raises GradrankError
+    for a value that is None.
     """
     if getattr(getattr(data, "index", None), "nlevels", 1) == 2 and not hasattr(data, "columns"):
         data = data.to_frame(value).reset_index(names=list(IDS))
@@ -205,7 +208,17 @@ def held(data: Any, name: str, value: str) -> pl.DataFrame | None:
         data = [tuple(row) for row in data]
     elif isinstance(data, Mapping):
         data = {query: _documents(documents) for query, documents in data.items()}
-    return held_frame(data, name, value)
+    if isinstance(data, list) and data and isinstance(data[0], tuple) and [*map(type, data[0][:2])] == [str, int]:
+        data = [(row[0], str(row[1]), *row[2:]) for row in data]
+    frame = held_frame(data, name, value)
+    if frame is not None and frame.schema.get(value) == pl.Object and {*IDS} <= {*frame.columns}:
+        for query, document, found in zip(*(frame[key].to_list() for key in (*IDS, value)), strict=True):
+            if found is None:
+                raise GradrankError(
+                    f"{name}: document {document!r} of query {query} has None as its {value}. Fix: leave the document "
+                    f"out, or give a {value}"
+                )
+    return frame
 
 
 def _documents(documents: Any) -> Any:
@@ -215,7 +228,11 @@ def _documents(documents: Any) -> Any:
     is_series = hasattr(documents, "index") and hasattr(documents, "to_dict") and not hasattr(documents, "columns")
     if is_series and all(isinstance(document, str) for document in documents.index[:1]):
         return documents.to_dict()
+    if isinstance(documents, np.ndarray) and documents.dtype.kind in "OUT":
+        documents = documents.tolist()
     first = documents[0] if isinstance(documents, list) and documents else None
+    if isinstance(first, list) and len(first) == 2 and isinstance(first[0], str):
+        return [tuple(pair) for pair in documents]
     for key in HIT_IDS:
         if isinstance(first, Mapping) and {key, SCORE} <= {*first}:
             return [(hit[key], hit[SCORE]) for hit in documents]
@@ -235,6 +252,40 @@ class Judged:
     rows: np.ndarray | None = None
 
 
+@contextmanager
+def with_fix(fix: str) -> Iterator[None]:
+    """Add the text after `Fix:` to the message of a GradrankError that does not say how to repair the data.
+
+    An OSError becomes a GradrankError, for example if the content of a file is given in place of its path.
+    """
+    try:
+        yield
+    except OSError as error:
+        path = str(error.filename)
+        shown = repr(path if len(path) <= 200 else f"{path[:60]}...")
+        raise GradrankError(f"{shown}: {error.strerror}. Fix: give the path of a file that can be read") from None
+    except GradrankError as error:
+        text = str(error)
+        raise (error if "Fix:" in text else GradrankError(f"{text.rstrip('.')}. Fix: {fix}")) from None
+
+
+@with_fix("correct the judgements, or give others")
+def read_judged_file(
+    path: Path | str | StoredCollection,
+    columns: Columns = Columns(),  # noqa: B008 - frozen
+    any_grade: bool = False,
+) -> Judgements:
+    """Return the judgements of `read_judgements`. Every error says how to repair the file."""
+    return read_judgements(path, columns=columns, any_grade=any_grade)
+
+
+@with_fix("correct the ranking, or give another one")
+def read_ids_and_scores(source: Path | str | RawTable) -> pl.DataFrame:
+    """Return the rows of `read_run`. Every error says how to repair the run."""
+    return read_run(source)
+
+
+@with_fix("correct the judgements, or give others")
 def judged(y: Any, qid: Any, docid: Any, any_grade: bool = False) -> Judged:
     """Return the judgements in `y`: (n,) grades, the path of a file or stored collection, or data of held_data.py.
 
@@ -258,7 +309,7 @@ def judged(y: Any, qid: Any, docid: Any, any_grade: bool = False) -> Judged:
         judgements, order = table_judgements(raw_table(frame, "y"), Columns(group_rows=True), any_grade)
         return Judged(judgements if _has_rows(y) else replace(judgements, complete=False), order)
     if is_read:
-        return Judged(y if isinstance(y, Judgements) else read_judgements(y, any_grade=any_grade))
+        return Judged(y if isinstance(y, Judgements) else read_judged_file(y, any_grade=any_grade))
     labels = grades(y, any_grade=any_grade)
     queries, offsets, rows = group_rows(same_length(query_ids(qid, "qid"), len(labels), "qid", "grades in y"))
     docids = None
@@ -280,6 +331,7 @@ class Segmented(NamedTuple):
     segments: dict[str, str]
 
 
+@with_fix("correct the judgements, or give others")
 def segmented(y: Any, column: str, columns: Columns = Columns(), any_grade: bool = False) -> Segmented:  # noqa: B008
     """Return the judgements in the table `y` and the segments in one of its columns.
 
@@ -314,7 +366,7 @@ def segmented(y: Any, column: str, columns: Columns = Columns(), any_grade: bool
         )
     rest = frame.drop(column) if path is None and frame is not None else y
     if path is not None:
-        rest = read_judgements(path, columns=replace(columns, ignore=(*columns.ignore, column)), any_grade=any_grade)
+        rest = read_judged_file(path, replace(columns, ignore=(*columns.ignore, column)), any_grade)
     return Segmented(rest, dict(rows.sort("query").iter_rows()))
 
 
@@ -323,6 +375,7 @@ def _has_rows(y: Any) -> bool:
     return isinstance(y, pl.LazyFrame) or any(hasattr(y, key) for key in ("columns", "schema", "column_names", "dtype"))
 
 
+@with_fix("correct the ranking, or give another one")
 def ranking(judged: Judged, scores: Any, name: str) -> tuple[Judgements, np.ndarray, np.ndarray | None]:
     """Return judgements, (n,) float64 scores, and (n,) booleans that are True for documents in the ranking.
 
