@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -160,7 +160,7 @@ def _columns(reader: Reader, names: Sequence[str], path: Path) -> list[int]:
 
 ENGINE_ADVICE = (
     "Fix: name the exact version of the engine, train with `missing: zero` if missing values are the reason, "
-    "or serve the model with gradrank.load(..).scorer()"
+    "give a format for another program (--to, possible: {}), or serve the model with gradrank.load(..).scorer()"
 )
 
 
@@ -217,7 +217,7 @@ def checked_export(
         raise GradrankError(f"--to: {engine} does not read {to}. Fix: give one of its formats ({known})")
     if to is None and engine is None:
         raise GradrankError("--to: missing. Fix: give a format, or an engine (--engine)")
-    reasons, advice = [], ENGINE_ADVICE
+    reasons, advice = [], ""
     for target in found:
         chosen = target.to if target is not None else str(to)
         compare = None if rows is None else functools.partial(check, fold, chosen, rows=rows, names=used, target=target)
@@ -226,7 +226,8 @@ def checked_export(
                 return _written(find_format(chosen), model, out, compare)
             except NotExpressible as reason:
                 reasons.append(f"{fold.model.name} cannot be exported as {chosen}: {reason}")
-                advice = ENGINE_ADVICE if engine else _advice(possible_formats(model))
+                possible = possible_formats(replace(model, target=None))
+                advice = ENGINE_ADVICE.format(", ".join(possible) or "none") if engine else _advice(possible)
     raise GradrankError(f"{'; '.join(reasons)}. {advice}")
 
 
