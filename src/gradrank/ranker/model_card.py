@@ -67,7 +67,7 @@ def model_card(fold: TrainedFold, compared: Compared | None = None) -> str:
     lines = [
         f"# Model card: {cls.name}",
         "",
-        f"This model gives each document of a query a score. Rank the documents by descending score. The method is "
+        f"This model computes one score per document of a query. Rank the documents by descending score. The method is "
         f"`{cls.name}`: {cls.summary}. gradrank {__version__} trained the model on all queries of the data, with the "
         f"seed {spec.get('job_seed')}.",
         "",
@@ -146,7 +146,7 @@ def _comparison(compared: Compared | None) -> list[str]:
     place = [*compared.means].index(compared.name) + 1 if compared.name in compared.means else None
     return [
         f"The table shows the mean {compared.metric} of the test queries of all folds, best first.{under} These are "
-        "the values of the models of the folds. A difference of two means is no proof that a method is better. The "
+        "the values of the models of the folds. A difference of two means does not prove that a method is better. The "
         "file summary.md of the comparison has intervals and tests."
         + (f" This method, in bold, has place {place} of {len(compared.means)}." if place else ""),
         "",

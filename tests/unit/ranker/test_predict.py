@@ -408,7 +408,7 @@ def test_a_large_csv_file_has_the_errors_of_a_small_one(fold, old, new, message,
     assert old in content
     data.write_bytes(content.replace(old, new))
     monkeypatch.setattr(table_slices, "SLICE_VALUES", 1)
-    if message is None:  # empty lines are no rows
+    if message is None:  # empty lines do not count
         assert predict(fold, data, out) == 8
         return
     with pytest.raises(GradrankError, match=rf"new\.csv.*{message}"):
