@@ -21,7 +21,7 @@ from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
 
 PARQUET = ".parquet"
-SLICE_VALUES = 1 << 21  # values of a table that are in memory at a time; 16 MB as float64 numbers
+SLICE_VALUES = 1 << 20  # values of a table that are in memory at a time; 8 MB as float64 numbers
 BLOCK_BYTES = 4 << 20  # bytes of a CSV file that the first pass reads at once
 LONGEST_ROW = 64 << 20  # bytes
 
