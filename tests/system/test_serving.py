@@ -174,8 +174,11 @@ def test_mlflow_serves_a_registered_refit(serve, tmp_path, monkeypatch):
     mlflow.set_tracking_uri(uri)
     features, qid = rng.normal(size=(200, 2)), np.repeat(np.arange(20), 10)
     features[rng.random(features.shape) < 0.1] = np.nan
-    grades = np.clip(np.round(np.nan_to_num(features[:, 0]) + rng.normal(size=200) + 1), 0, 4).astype(int)
-    table = pl.DataFrame(features, schema=["price", "match"])
+    brand = rng.integers(0, 3, 200)
+    quality = np.nan_to_num(features[:, 0]) + 2 * (brand == 1) + rng.normal(size=200)
+    grades = np.clip(np.round(quality), 0, 4).astype(int)
+    levels = pl.Series("brand", np.array(["Acme", "Nord", "Zen"])[brand])
+    table = pl.DataFrame(features, schema=["price", "match"]).with_columns(levels)
     ranker = gradrank.Ranker("lambdamart", random_state=1, rounds=20, min_data_in_leaf=5).refit(table, grades, qid=qid)
     ranker.save(tmp_path / "model")
     with mlflow.start_run(experiment_id=mlflow.create_experiment("shop", artifact_location=tmp_path.as_uri())):
@@ -184,9 +187,10 @@ def test_mlflow_serves_a_registered_refit(serve, tmp_path, monkeypatch):
     version = mlflow.MlflowClient().get_model_version("shop", "1")
     assert version.description == (tmp_path / "model/model_card.md").read_text()
     info = mlflow.models.get_model_info(address)
-    assert info.signature.inputs.input_names() == ["qid", "price", "match"] and info.saved_input_example_info
+    assert info.signature.inputs.input_names() == ["qid", "price", "match", "brand"] and info.saved_input_example_info
+    assert mlflow.models.Model.load(address).load_input_example()["brand"].tolist() == ["Acme", "Acme"]
     command = ["mlflow", "models", "serve", "--model-uri", address, "--env-manager", "local"]
     served = serve(*command, "--port", path="/ping", MLFLOW_TRACKING_URI=uri)
-    rows = [[str(q), *(None if np.isnan(x) else float(x) for x in row)] for q, row in zip(qid, features, strict=True)]
-    data = {"dataframe_split": {"columns": ["qid", "price", "match"], "data": rows}}
+    rows = [[str(q), *row] for q, row in zip(qid, table.fill_nan(None).rows(), strict=True)]
+    data = {"dataframe_split": {"columns": ["qid", "price", "match", "brand"], "data": rows}}
     assert post(f"{served}/invocations", data) == {"predictions": ranker.predict(table).tolist()}

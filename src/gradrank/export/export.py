@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradrank.base.errors import GradrankError
-from gradrank.base.files import atomic, check_file_output, replaced_file
+from gradrank.base.files import atomic, check_file_output, replaced_file, write_json
 from gradrank.data.reader import Batch
+from gradrank.export.category_trees import numeric_form
 from gradrank.export.engines import MEANINGS, MissingRule, Target, targets
 from gradrank.export.format import ExportedModel, ModelFormat, NotExpressible, Reader
 from gradrank.export.lookup import find_format, format_names
@@ -105,7 +106,7 @@ def _compared(
     where: str,
 ) -> Agreement:
     """Compare the (n,) scores of a file with those of the fold, as `check` does. where: begin of the message."""
-    tolerance = model_format.tolerance_of(fold.model.scoring_form(len(fold.schema.sources)))
+    tolerance = model_format.tolerance_of(numeric_form(fold.model, len(fold.schema.sources)))
     allowed = tolerance * max(1.0, float(np.abs(expected).max(initial=0.0)))
     differs = ~(np.abs(expected - found) <= allowed)  # also true for a score that is not a number
     fault = f"a difference above {allowed:.3g} is not allowed"
@@ -159,7 +160,7 @@ def _columns(reader: Reader, names: Sequence[str], path: Path) -> list[int]:
 
 ENGINE_ADVICE = (
     "Fix: name the exact version of the engine, train with `missing: zero` if missing values are the reason, "
-    "or serve the model with gradrank.load(..).scorer()"
+    "give a format for another program (--to, possible: {}), or serve the model with gradrank.load(..).scorer()"
 )
 
 
@@ -216,7 +217,7 @@ def checked_export(
         raise GradrankError(f"--to: {engine} does not read {to}. Fix: give one of its formats ({known})")
     if to is None and engine is None:
         raise GradrankError("--to: missing. Fix: give a format, or an engine (--engine)")
-    reasons, advice = [], ENGINE_ADVICE
+    reasons, advice = [], ""
     for target in found:
         chosen = target.to if target is not None else str(to)
         compare = None if rows is None else functools.partial(check, fold, chosen, rows=rows, names=used, target=target)
@@ -225,7 +226,8 @@ def checked_export(
                 return _written(find_format(chosen), model, out, compare)
             except NotExpressible as reason:
                 reasons.append(f"{fold.model.name} cannot be exported as {chosen}: {reason}")
-                advice = ENGINE_ADVICE if engine else _advice(possible_formats(model))
+                possible = possible_formats(replace(model, target=None))
+                advice = ENGINE_ADVICE.format(", ".join(possible) or "none") if engine else _advice(possible)
     raise GradrankError(f"{'; '.join(reasons)}. {advice}")
 
 
@@ -267,14 +269,15 @@ def exported_model(
     try:
         if fold.members:
             raise NoScoringForm("its features are the scores of other models")
-        form = fold.model.scoring_form(len(fold.schema.sources))
+        form = numeric_form(fold.model, len(fold.schema.sources))
     except NoScoringForm as reason:
         raise GradrankError(f"{fold.model.name} cannot be exported: {reason}. {_advice([])}") from None
     checked = tuple(feature_names(fold, names))
     with tempfile.TemporaryDirectory() as folder:
         fold.model.save(Path(folder))
         schema, takes_missing = fold.schema, fold.model.takes_missing
-        steps = schema.preparation.steps, schema.levels
+        levels = {checked[schema.feature_names.index(name)]: values for name, values in schema.levels.items()}
+        steps = schema.preparation.steps, levels
         about = schema.normaliser, takes_missing, Path(folder), *steps, target, fold.spec.get("data_sha256", "")
         yield ExportedModel(form, checked, *about)
 
@@ -296,10 +299,20 @@ def _can_express(model_format: ModelFormat, model: ExportedModel) -> bool:
 
 
 def _write(model_format: ModelFormat, model: ExportedModel, out: Path) -> list[Path]:
-    """Write a model as `ModelFormat.write` does. Raises NotExpressible if the format cannot express its features."""
-    if model.steps is not None and not model_format.expresses_steps:
-        raise NotExpressible("the model has categories or replaced missing values, and the format has neither")
-    return model_format.write(model, out)
+    """Write a model as `ModelFormat.write` does. Raises NotExpressible if the format cannot express its features.
+
+    The levels of categories are a further file unless the format contains them.
+    """
+    kinds = {step.kind for step in model.steps or ()}
+    if kinds - {"number", "category"} and not model_format.expresses_steps:
+        raise NotExpressible("the model has encoded categories or replaced missing values, and the format has neither")
+    if "category" in kinds and model.normaliser is not None:
+        raise NotExpressible("its features are normalised, but not the codes of categories")
+    files = model_format.write(model, out)
+    if "category" in kinds and not model_format.expresses_steps:
+        files.append(out.with_name(f"{out.stem}.levels.json"))
+        write_json(files[-1], dict(model.levels))
+    return files
 
 
 def _advice(possible: Sequence[str]) -> str:
@@ -322,12 +335,12 @@ def _written(
         files = _write(model_format, model, Path(folder) / out.name)
         written = {out.parent / file.name: file for file in files}
         if is_stream and len(written) > 1:
-            raise GradrankError(f"{out}: not a file, but {model_format.name} writes two files. Fix: give a new file")
+            raise GradrankError(f"{out}: not a file, but {len(written)} files are written. Fix: give a new file")
         for path, file in written.items():
             check_file_output(path)
             if path != out and path.is_file() and path.read_bytes() != file.read_bytes():
                 raise GradrankError(
-                    f"{path}: exists with other content, and {model_format.name} writes this file next to {out}. "
+                    f"{path}: exists with other content, and the export writes this file next to {out}. "
                     "Fix: move or delete it, or give another output"
                 )
         agreement = None if compare is None else compare(files[0])

@@ -40,12 +40,13 @@ def register_model(folder: Path | str, name: str) -> str:
     # AnyType, because MLflow does not accept integers for a double.
     columns: list[ColSpec | TensorSpec] = [ColSpec(AnyType(), schema.columns.query or "qid", required=False)]
     columns += [ColSpec(AnyType(), feature) for feature in schema.feature_names]
+    example = pd.DataFrame(np.eye(2, schema.width), columns=schema.feature_names)
     logged = mlflow.pyfunc.log_model(
         name=name,
         loader_module="gradrank.ranker.predict",
         data_path=str(folder),
         signature=ModelSignature(Schema(columns), Schema([ColSpec("double", "score")])),
-        input_example=pd.DataFrame(np.eye(2, schema.width), columns=schema.feature_names),
+        input_example=example.assign(**{name: levels[0] for name, levels in schema.levels.items() if levels}),
         pip_requirements=[f"gradrank=={__version__}"],
     )
     version = mlflow.register_model(logged.model_uri, name)

@@ -14,13 +14,15 @@ from rich.progress import track
 
 from gradrank.base.errors import GradrankError
 from gradrank.base.files import atomic
+from gradrank.data.file_forms import readable_path
 from gradrank.data.order import order
 from gradrank.data.reader import Batch, TrainingSchema, batches, read_new
-from gradrank.data.tables.files import index_columns, parquet_schema, read_parquet
+from gradrank.data.tables.files import parquet_schema
 from gradrank.data.tables.roles import Columns
 from gradrank.data.tables.table import DataTable
 from gradrank.export.rankings import trec_run
 from gradrank.measures.judgements import document_ids
+from gradrank.ranker.table_slices import PARQUET, table_slices
 from gradrank.training.score_checks import has_order
 from gradrank.training.trained_fold import TrainedFold
 
@@ -37,8 +39,6 @@ def _load_pyfunc(path: str) -> TrainedFold:
 
 
 FORMS = ("letor", "csv", "parquet", "jsonl", "trec")
-PARQUET = ".parquet"
-SLICE_ROWS = 1 << 17  # about the number of rows of a Parquet file that are in memory at a time
 
 
 def predict(
@@ -51,8 +51,8 @@ def predict(
     fold
         The folder of the trained model.
     data
-        A file in any form that training reads. Text and Parquet are read in batches of whole queries. CSV and TSV are
-        in memory as a whole.
+        A file in any form that training reads. Text, Parquet, CSV and TSV are read in batches of whole queries. JSON
+        lines and Feather are in memory as a whole.
     out
         The file to write; an existing file is replaced only when the new one is complete. If None, scores are printed,
         which the form `parquet` does not allow.
@@ -113,9 +113,9 @@ class _Names(NamedTuple):
 
 def _read(data: Path, schema: TrainingSchema, columns: Columns | None) -> tuple[_Names, Iterator[Batch]]:
     """Return the names of the columns of ids, and the rows in batches of whole queries."""
-    sliced = _parquet_slices(data, schema, columns)
-    if sliced is not None:
-        return sliced
+    data = readable_path(data)
+    if slices := table_slices(data, schema, columns):
+        return _Names(slices.query, slices.docid or "docid", slices.is_text), slices.batches
     import polars as pl
 
     reading = read_new(data, schema, columns)
@@ -125,52 +125,6 @@ def _read(data: Path, schema: TrainingSchema, columns: Columns | None) -> tuple[
     query = source.roles.query
     is_text = data.suffix.lower() == PARQUET and query is not None and parquet_schema(data)[query] == pl.String
     return _Names(query or "qid", source.roles.docid or "docid", is_text), batches(reading)
-
-
-def _parquet_slices(
-    data: Path, schema: TrainingSchema, columns: Columns | None
-) -> tuple[_Names, Iterator[Batch]] | None:
-    """Return what `_read` returns for a large Parquet file, of which about SLICE_ROWS rows are in memory at a time.
-
-    None for other files, and for a file that must be read as a whole, for example because rows of a query are apart,
-    which is an error that names the row.
-    """
-    if data.suffix.lower() != PARQUET or not data.is_file() or index_columns(data):
-        return None
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(data)
-    names, height = file.schema_arrow.names, file.metadata.num_rows
-    is_wide = any("decimal256" in str(kind) for kind in file.schema_arrow.types)  # unknown to Polars
-    if height <= SLICE_ROWS or is_wide or len({*names}) < len(names):
-        return None
-    (first,) = read_new(pl.DataFrame(next(file.iter_batches(1))), schema, columns).sources
-    assert isinstance(first, DataTable)
-    if first.roles.query is None:
-        return None
-    ids = read_parquet(data, [first.roles.query])[first.roles.query]
-    starts = np.flatnonzero(np.r_[True, ids[1:].ne_missing(ids[:-1]).to_numpy()])
-    if ids.null_count() or ids.n_unique() < len(starts):
-        return None
-
-    def found() -> Iterator[Batch]:
-        begin, end, pending = 0, 0, []
-        for record in file.iter_batches(SLICE_ROWS):
-            record.validate(full=True)
-            pending, end = [*pending, record], end + len(record)
-            stop = end if end == height else int(starts[np.searchsorted(starts, end) - 1])
-            if stop == begin:
-                continue
-            table = pa.Table.from_batches(pending)
-            try:
-                yield from batches(read_new(pl.DataFrame(table[: stop - begin]), schema, columns))
-            except GradrankError as error:
-                raise GradrankError(f"{data}, rows {begin + 1:,} to {stop:,}: {error}") from None
-            pending, begin = table[stop - begin :].to_batches(), stop
-
-    return _Names(first.roles.query, first.roles.docid or "docid", ids.dtype == pl.String), found()
 
 
 class _Scored(NamedTuple):

@@ -54,16 +54,18 @@ class Scorer:
         self._known = frozenset(self.names)
         self._missing: Missing = fold.schema.missing
         levels = fold.schema.levels
-        self._codes = {name: {level: code for code, level in enumerate(levels[name])} for name in levels}
+        self._codes = {
+            self.names.index(name): {level: float(code) for code, level in enumerate(levels[name])} for name in levels
+        }
         self(np.zeros((1, len(self.names)), np.float32))  # compiles code before the first request
 
-    def __call__(self, documents: np.ndarray | Sequence[Mapping[str, float | None]]) -> np.ndarray:
+    def __call__(self, documents: np.ndarray | Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Return the (n,) float64 scores of the n documents of one query. A higher score means a better rank.
 
         documents: an (n, d) array of numbers with the columns `names`, or a sequence of n mappings from the names of
         the features to their values, as in JSON. None and NaN are missing values, which are replaced as in the training
-        data (`missing:`), or kept if the model accepts them. The value of a feature with categories is the text of a
-        level in a mapping, and the code of the level in an array.
+        data (`missing:`), or kept if the model accepts them. The value of a feature with categories is the level in a
+        mapping, and the code of the level in an array. An unknown level counts as missing.
 
         Raises InputError, a ValueError, if a document lacks a feature or has another one, or if a value is text, is
         infinite, exceeds float32, or is missing and the model does not accept missing values.
@@ -88,45 +90,58 @@ class Scorer:
             fix = "" if "Fix:" in str(error) else ". Fix: replace the value, or leave the document out"
             raise InputError(f"{DOCUMENTS}: {error}{fix}") from None
 
-    def _features(self, documents: Sequence[Mapping[str, float | None]]) -> np.ndarray:
+    def _features(self, documents: Sequence[Mapping[str, Any]]) -> np.ndarray:
         """Return the (n, d) values of documents that are mappings, as float64."""
         width = len(self.names)
         try:
             if any(len(document) != width for document in documents):
                 raise self._wrong_names(documents)
-            if self._codes:
-                documents = [self._coded(document) for document in documents]
             rows = list(map(self._values_of, documents))
         except (KeyError, TypeError, AttributeError):
             raise self._wrong_names(documents) from None
         flat = rows if self._has_one else list(chain.from_iterable(rows))
+        for place, codes in self._codes.items():
+            flat[place::width] = [self._code(codes, value) for value in flat[place::width]]
         try:
-            values = array("d", flat)  # refuses text, and takes half the time of `np.array`
+            try:
+                values = array("d", flat)  # refuses text, and takes half the time of `np.array`
+            except TypeError:
+                values = array("d", [np.nan if value is None else value for value in flat])
         except TypeError:
-            if fault := self._not_number(flat):
-                raise fault from None
-            values = array("d", [np.nan if value is None else value for value in flat])
+            raise self._not_number(flat) from None
         except OverflowError:
             raise InputError(f"{DOCUMENTS}: an integer exceeds the range of floats. Fix: give a float") from None
         return np.frombuffer(values).reshape(len(documents), width)
 
-    def _coded(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a document with the code of each category; an unknown level is a missing value, as in `predict`."""
-        codes = {name: self._codes[name].get(document[name]) for name in self._codes}
-        return {**document, **codes}
+    @staticmethod
+    def _code(codes: Mapping[str, float], level: Any) -> float:
+        """Return the code of a category; NaN for an unknown level and a missing one, as in `predict`.
 
-    def _not_number(self, flat: Sequence[Any]) -> InputError | None:
+        codes: a dict from the text of a level to its code. Numbers have the text that they have in a table.
+        """
+        if isinstance(level, str):
+            found = codes.get(level)
+            return codes.get(level.strip(" \t"), np.nan) if found is None else found
+        if level is None or (isinstance(level, float) and np.isnan(level)):
+            return np.nan
+        if not isinstance(level, (int, float, np.number, np.bool_)):
+            raise InputError(
+                f"{DOCUMENTS}: {level!r} is not a category. Fix: give the text of a level, or None for a missing value"
+            )
+        is_whole = isinstance(level, (float, np.floating)) and level == np.floor(level)
+        return codes.get(str(int(level) if is_whole else level).lower(), np.nan)
+
+    def _not_number(self, flat: Sequence[Any]) -> InputError:
         """Return the error for the first value that is neither a number nor None."""
-        for place, value in enumerate(flat):
-            if value is not None and not isinstance(value, (int, float, np.number, np.bool_)):
-                row, column = divmod(place, len(self.names))
-                return InputError(
-                    f"{DOCUMENTS}: the feature {self.names[column]!r} of document {row}, counted from 0, is {value!r}. "
-                    "Fix: give a number, or None for a missing value"
-                )
-        return None
+        numeric = (int, float, np.number, np.bool_)
+        place = next(place for place, value in enumerate(flat) if value is not None and not isinstance(value, numeric))
+        row, column = divmod(place, len(self.names))
+        return InputError(
+            f"{DOCUMENTS}: the feature {self.names[column]!r} of document {row}, counted from 0, is {flat[place]!r}. "
+            "Fix: give a number, or None for a missing value"
+        )
 
-    def _wrong_names(self, documents: Sequence[Mapping[str, float | None]]) -> InputError:
+    def _wrong_names(self, documents: Sequence[Mapping[str, Any]]) -> InputError:
         """Return the error for documents whose features are not those of the model."""
         for row, document in enumerate(documents):
             if not isinstance(document, Mapping):

@@ -16,7 +16,7 @@ from gradrank.data.reader import TrainingSchema, read_new
 from gradrank.measures.judgements import read_judgements
 from gradrank.measures.score_files import read_scores as read_run
 from gradrank.models.single_feature import SingleFeature
-from gradrank.ranker import predict as predict_module
+from gradrank.ranker import table_slices
 from gradrank.ranker.predict import predict
 from gradrank.training import trained_fold
 from gradrank.training.trained_fold import TrainedFold
@@ -333,21 +333,87 @@ def test_a_large_parquet_file_is_read_in_slices_of_whole_queries(fold, parquet, 
     table.write_parquet(parquet, row_group_size=2)
     for form in READERS:
         whole, sliced = tmp_path / f"whole.{form}", tmp_path / f"sliced.{form}"
-        monkeypatch.setattr(predict_module, "SLICE_ROWS", 100)
+        monkeypatch.setattr(table_slices, "SLICE_VALUES", 1000)
         predict(fold, parquet, whole, form)
-        for rows in (1, 2, 5, 7):
-            monkeypatch.setattr(predict_module, "SLICE_ROWS", rows)
+        for rows in (1, 2, 3, 4):
+            monkeypatch.setattr(table_slices, "SLICE_VALUES", rows * table.width)
             assert predict(fold, parquet, sliced, form) == 8
             assert READERS[form](sliced).equals(READERS[form](whole))
     bad = table.with_columns(f3=pl.Series([*[0.0] * 7, float("inf")]))
     bad.write_parquet(parquet)
+    monkeypatch.setattr(table_slices, "SLICE_VALUES", 4 * table.width)
     with pytest.raises(GradrankError, match=r"new\.parquet, rows 5 to 8: .*row 4, column 'f3'"):
         predict(fold, parquet, tmp_path / "sliced.csv", "csv")
     assert READERS["csv"](tmp_path / "sliced.csv").equals(READERS["csv"](tmp_path / "whole.csv"))
     table[[0, 3, 1]].write_parquet(parquet)
-    monkeypatch.setattr(predict_module, "SLICE_ROWS", 1)
     with pytest.raises(GradrankError, match="row 3, column 'qid': query 7 comes back"):
         predict(fold, parquet, tmp_path / "sliced.csv", "csv")
+
+
+def csv_content(suffix: str, qids: list, header: bool = True) -> bytes:
+    """Return a CSV or TSV file with line ends, separators and quotes in the ids of the documents."""
+    ids = [f'shoe "{row}",\t{"new" if row % 2 else "old"}\n{row}' for row in range(8)]
+    features = {f"f{i + 1}": FEATURES[:, i].astype(np.float32) for i in range(WIDTH)}
+    table = pl.DataFrame({"qid": qids, "docid": ids, **features})
+    text = table.write_csv(separator="\t" if ".tsv" in suffix else ",", include_header=header).encode()
+    return gzip.compress(text) if suffix.endswith(".gz") else text
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+@pytest.mark.parametrize("block", [64, 200, 1 << 20])
+@pytest.mark.parametrize("qids", [QIDS, [7, 7, 7, "red shoes", 12, 12, 12, 12]], ids=["numbers", "text"])
+def test_a_large_csv_file_is_read_in_slices_of_whole_queries(fold, suffix, block, qids, tmp_path, monkeypatch):
+    data = tmp_path / f"new{suffix}"
+    data.write_bytes(csv_content(suffix, [str(qid) for qid in qids]))
+    monkeypatch.setattr(table_slices, "BLOCK_BYTES", block)
+    schema = TrainingSchema(WIDTH)
+    for form in READERS:
+        whole, sliced = tmp_path / f"whole.{form}", tmp_path / f"sliced.{form}"
+        monkeypatch.setattr(table_slices, "SLICE_VALUES", 1000)
+        assert table_slices.table_slices(data, schema, None) is None
+        predict(fold, data, whole, form)
+        for rows, count in ((1, 3), (2, 2), (4, 2)):
+            monkeypatch.setattr(table_slices, "SLICE_VALUES", rows * (WIDTH + 2))
+            slices = table_slices.table_slices(data, schema, None)
+            assert slices is not None and len([*slices.batches]) == count
+            assert predict(fold, data, sliced, form) == 8
+            assert READERS[form](sliced).equals(READERS[form](whole))
+
+
+def test_a_csv_file_without_header_has_slices(fold, tmp_path, monkeypatch):
+    data = tmp_path / "new.csv"
+    data.write_bytes(csv_content(".csv", QIDS, header=False))
+    columns = reader.Columns(query="1", docid="2", header=False)
+    schema = TrainingSchema(WIDTH, ["3", "4", "5", "6"], columns=columns)
+    monkeypatch.setattr(table_slices, "SLICE_VALUES", 1)
+    slices = table_slices.table_slices(data, schema, None)
+    assert slices is not None
+    assert [batch.qids.tolist() for batch in slices.batches] == [[7], [3], [12]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"12,", b"7,", "query 7 comes back after other queries"),
+        (b"12,", b",", "has no query id"),
+        (b"0.5\n", b"inf\n", r"line \d+, column 'f4': expected a number"),
+        (b"0.5\n", b"0.5,1\n", r"line \d+: 7 fields"),
+        (b"\n12,", b'\n12,5" ', "a quote"),
+        (b"0.5\n", b"0.5\n\n", None),
+    ],
+)
+def test_a_large_csv_file_has_the_errors_of_a_small_one(fold, old, new, message, tmp_path, monkeypatch):
+    data, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    content = csv_content(".csv", QIDS)
+    assert old in content
+    data.write_bytes(content.replace(old, new))
+    monkeypatch.setattr(table_slices, "SLICE_VALUES", 1)
+    if message is None:  # empty lines do not count
+        assert predict(fold, data, out) == 8
+        return
+    with pytest.raises(GradrankError, match=rf"new\.csv.*{message}"):
+        predict(fold, data, out)
+    assert not out.exists()
 
 
 def test_the_tables_can_be_evaluated(fold, dense, tmp_path):

@@ -96,6 +96,36 @@ def test_wrong_documents_are_refused_by_name(documents, message):
         ranker.scorer()(documents)
 
 
+def test_categories_are_the_levels_of_the_table():
+    rng = np.random.default_rng(5)
+    brands, stores = np.array(["Acme", "Nord", "Zen"]), rng.integers(0, 5, 400)
+    brand, price = rng.integers(0, 3, 400), rng.normal(size=400)
+    y = np.clip(np.round(price + 2.0 * (brand == 1) + 0.5 * stores), 0, 4).astype(int)
+    columns = {"price": price, "brand": brands[brand], "store": pl.Series(stores.astype(str), dtype=pl.Categorical)}
+    ranker = gradrank.Ranker("lambdamart", random_state=1, **METHODS["lambdamart"])
+    ranker.fit(pl.DataFrame(columns), y, qid=data()[2])
+    scorer = ranker.scorer()
+    values = [("Nord", "3"), ("Zen ", "0"), ("unknown", "7"), (None, None)]
+    table = pl.DataFrame([(0.5, *row) for row in values], schema=["price", "brand", "store"], orient="row")
+    expected = ranker.predict(table)
+    assert len(np.unique(expected[:2])) == 2
+    rows = table.to_dicts()
+    np.testing.assert_array_equal(scorer(rows), expected)
+    for store in (3, 3.0, np.int64(3), " 3"):  # a number in JSON may be the name of a level
+        np.testing.assert_array_equal(scorer([{**rows[0], "store": store}]), expected[:1])
+    np.testing.assert_array_equal(scorer([{**rows[3], "store": float("nan")}]), expected[3:])
+    with pytest.raises(InputError, match=r"\['Nord'\] is not a category"):
+        scorer([{**rows[0], "brand": ["Nord"]}])
+
+
+def test_a_missing_value_does_not_hide_a_wrong_one():
+    ranker, _ = fitted("lambdamart")
+    missing = {"price": None, "text match": 2, "age": 3}
+    for wrong, message in (("3", "'age' of document 1"), (10**400, "exceeds the range")):
+        with pytest.raises(InputError, match=message):
+            ranker.scorer()([missing, {"price": 1, "text match": 2, "age": wrong}])
+
+
 def test_no_documents_have_no_scores_and_one_feature_works():
     ranker, X = fitted("ranksvm")
     assert len(ranker.scorer()([])) == 0
