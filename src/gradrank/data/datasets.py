@@ -255,7 +255,7 @@ def load_dataset(
     ------
     GradrankError
         If the name or the fold does not exist, if a checksum or the content of a file is wrong, or if no source has the
-        data. In the last case, the message gives the page with the licence, and says what to do.
+        data. In the last case, the message gives the page with the licence and the steps to get the data.
 
     Examples
     --------

@@ -228,16 +228,16 @@ class Ranker(TrainedModel):
         y
             (n,) relevance grades, integers from 0 to 31. With a `gain` that is not "exponential", they may be any
             finite numbers from 0, such as grades up to 10,000 or gains. The column `accepts` of `gradrank.models()`
-            tells which methods accept gains; the others refuse such labels.
+            lists the methods that accept gains; other methods refuse such labels.
         qid
             (n,) query ids, integers or text. The rows of a query need not be next to each other. A data frame X can
             have a column `qid` instead, which is then not used as a feature. There is no default: without query ids,
             `fit` raises an error.
         sample_weight
             (n,) weights of the documents, or (q,) weights of the queries in the order of their first rows in X. A
-            weight of 0 leaves the query or the document out. The column `uses_weights` of `gradrank.models()` tells
-            which methods use weights of documents, weights that are equal within each query, or none. Weights that a
-            method cannot use are refused. The validation data are not weighted.
+            weight of 0 leaves the query or the document out. The column `uses_weights` of `gradrank.models()` shows
+            whether a method uses weights of documents, weights that are equal within each query, or no weights. Weights
+            that a method cannot use are refused. The validation data are not weighted.
         eval_set
             Validation data as a tuple (X, y, qid). The validation data select the model, for example the number of
             trees. If None, a fifth of the queries is held out (attribute `held_out_qid_`).

@@ -303,7 +303,7 @@ def compare(
         value of a query is then the mean over the runs that rank a document of the query. The intervals and tests
         cover queries only, not seeds.
     y, qid, docid, convention
-        Relevance grades, ids, and name of the convention, which orders equal scores. See `evaluate`.
+        Relevance grades, ids, and name of the convention. The convention orders equal scores. See `evaluate`.
     metric
         Name of a metric, or a list of names. With a list, all metrics are one family of comparisons.
     baseline
@@ -321,8 +321,8 @@ def compare(
     seed
         Seed of the bootstrap and randomisation tests.
     against
-        Frame of `load_results`: values per query of the methods of a finished run, which need not be trained again.
-        Each method is one more ranking, under its own name, with the mean over its seeds.
+        Frame of `load_results`: the values per query of methods of a finished run. These methods need not be trained
+        again. Each method is one more ranking, under its own name, with the mean over its seeds.
     segment
         Name of a column of `y` that divides the queries into segments, such as `language`. `y` is then a data frame, or
         the path of a table. The result also shows the differences per segment (`Comparison.segments`).
