@@ -44,7 +44,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 class GradrankWarning(UserWarning):
-    """The base class of the warnings of gradrank, and the category of warnings about features.
+    """The base class of gradrank's warnings. Warnings about features have this category.
 
     Examples
     --------

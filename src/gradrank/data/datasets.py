@@ -228,7 +228,8 @@ def load_dataset(
 
     The first call generates or fetches the data, checks every line, and stores them as Parquet in the cache; later
     calls read the cache. Artificial data are generated. Public data are downloaded, and their checksums are verified.
-    Data under a licence are read from `mirror`, because each user must accept the licence on the owner's page.
+    Licensed data are read from `mirror`, because each user must accept the licence on the owner's page and download the
+    data there.
 
     Parameters
     ----------
@@ -237,8 +238,9 @@ def load_dataset(
     fold
         The number of the fold, from 1. Data sets with a single split have only fold 1.
     mirror
-        A folder or an http(s) address with the archives of data sets, which is searched first. By default, the value of
-        the environment variable GRADRANK_MIRROR. The mirror is not used if the data set is in the cache.
+        A folder or an http(s) address with the archives of data sets. It is searched before all other sources. By
+        default, the value of the environment variable GRADRANK_MIRROR. The mirror is not used if the data set is in the
+        cache.
     cache
         The folder of the cache. By default, the value of the environment variable GRADRANK_CACHE, or else `datasets` in
         the user's cache folder for gradrank, such as ~/.cache/gradrank on Linux.
@@ -253,7 +255,7 @@ def load_dataset(
     ------
     GradrankError
         If the name or the fold does not exist, if a checksum or the content of a file is wrong, or if no source has the
-        data. In the last case, the message gives the page with the licence, and says what to do.
+        data. In the last case, the message gives the page with the licence and the steps to get the data.
 
     Examples
     --------

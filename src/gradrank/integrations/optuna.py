@@ -10,8 +10,9 @@ from gradrank.training.spaces import own_grids, space_of
 def search_space(method: str) -> dict[str, Dimension]:
     """Return the search space of a method: a dict from the name of a parameter to its range.
 
-    A range is a LogUniform, Uniform or Integer, with `low` and `high`, or a Choice of `values`. Its `source` gives the
-    reason of the bounds. `gradrank tune` draws from the same ranges. Raises GradrankError for an unknown method.
+    A range is a LogUniform, Uniform or Integer, with `low` and `high`, or a Choice of `values`. The `source` of a range
+    gives the reason for its bounds. `gradrank tune` draws from the same ranges. Raises GradrankError for an unknown
+    method.
 
     Examples
     --------

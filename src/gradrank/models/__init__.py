@@ -1,8 +1,8 @@
 """The models, each in one file or one folder. gradrank.training.model describes what a model file defines.
 
 The package can be called: `gradrank.models()` returns the table of all models, and `gradrank.models("lambdamart")`
-returns the table of the parameters of one model. A function of this name in `gradrank` would be replaced by this
-package when the package is imported.
+returns the table of the parameters of one model. The package itself is callable, because importing it would replace a
+function `models` of `gradrank`.
 
 >>> import gradrank
 >>> gradrank.models().filter(name="ranksvm").select("year", "needs_pairs", "installed").row(0)

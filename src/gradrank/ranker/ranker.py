@@ -75,11 +75,12 @@ class Ranker(TrainedModel):
     n_jobs
         The number of threads for training and scoring with trees of LightGBM, CatBoost and XGBoost. None means 1, and
         -1 means the number of processors. Other methods use one thread, because the last digits of their scores would
-        depend on the number. The model and its scores are the same with any number.
+        depend on the number of threads. The number never changes the model and its scores.
     convention
-        The name of the convention of `score` and of the selection on validation data, for example of the number of
-        trees. The selection takes the mean over all orders of equal scores. The default is that of `gradrank.evaluate`.
-        A training job of the workflow uses the convention in its spec.json. `gradrank.conventions()` lists the names.
+        The name of the convention that `score` uses, and under which the validation data select, for example, the
+        number of trees. The selection takes the mean over all orders of equal scores. The default is `standard`, as in
+        `gradrank.evaluate`. A training job of the workflow uses the convention in its spec.json.
+        `gradrank.conventions()` lists the names.
     gain
         The gain of each grade in NDCG, for `score`, for the selection on validation data, and for the training of
         methods whose definition has gains, such as "lambdamart": "exponential" for 2^y - 1, "linear" for y, a list with
@@ -90,9 +91,9 @@ class Ranker(TrainedModel):
         The negative label of documents that were not judged, such as -1. These documents are left out of training,
         selection and `score`; `predict` ranks them. None means that all documents were judged.
     missing
-        The replacement of missing numbers for a method that does not take them: the `mean` or the `median` of the
-        training rows, or the mean with an `indicator`, a further column that is 1 where the number is missing. None if
-        such a method refuses them. Methods that take missing values get them as they are.
+        The replacement of missing numbers for a method that does not accept them: the `mean` or the `median` of the
+        training rows, or `indicator` for the mean and a further column that is 1 where the number is missing. With
+        None, such a method refuses missing numbers. Methods that accept missing values get them unchanged.
     verbose
         If True, `fit` prints the values of each training step on standard error.
     **params
@@ -165,7 +166,7 @@ class Ranker(TrainedModel):
         self._method_params = params
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return all parameters: those of the estimator, and those of the method, including defaults."""
+        """Return the parameters of the estimator and of the method, including defaults."""
         return {name: getattr(self, name) for name in ESTIMATOR_DEFAULTS} | self._defaults() | self._method_params
 
     def _defaults(self) -> dict[str, Any]:
@@ -185,9 +186,9 @@ class Ranker(TrainedModel):
         return True
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and return the estimator. As in scikit-learn, `fit` checks them.
+        """Set parameters, and return the estimator. As in scikit-learn, `fit` checks the values.
 
-        If the method changes, parameters of the new method that are not given have their defaults.
+        If `method` changes, the parameters of the new method have their defaults unless they are given.
         """
         first = {name: params.pop(name) for name in ESTIMATOR_DEFAULTS if name in params}
         method = first.get("method", self.method)
@@ -213,30 +214,30 @@ class Ranker(TrainedModel):
         sample_weight: Any = None,
         eval_set: tuple[Any, Any, Any] | None = None,
     ) -> Self:
-        """Train the method, and return the estimator. A model that learned no order is a DegenerateModelWarning.
+        """Train the method, and return the estimator. Emit a DegenerateModelWarning if the model learned no order.
 
         Parameters
         ----------
         X
             (n, d) features: a NumPy array, a SciPy sparse matrix, a Polars frame or lazy frame, a pandas frame, an
-            Arrow table or dataset, or a dataset of Hugging Face. The features are converted to dense float32. NaN is
-            a missing value, which some methods accept. Columns of a data frame with categories or text are categories,
-            which trees of LightGBM take as they are. For other methods, a feature with at most ten levels becomes one
-            column per level, and one with more levels becomes the mean grade of the level. `predict` takes a level
-            that the training rows lack as a missing value.
+            Arrow table or dataset, or a dataset of Hugging Face. The features are converted to dense float32. NaN is a
+            missing value, which some methods accept. Categorical columns and text columns of a data frame are
+            categories. Trees of LightGBM use categories directly. For other methods, a feature with at most ten levels
+            becomes one column per level, and a feature with more levels becomes the mean grade of the level. In
+            `predict`, a level that does not occur in the training rows is a missing value.
         y
             (n,) relevance grades, integers from 0 to 31. With a `gain` that is not "exponential", they may be any
             finite numbers from 0, such as grades up to 10,000 or gains. The column `accepts` of `gradrank.models()`
-            tells which methods accept gains; the others refuse such labels.
+            lists the methods that accept gains; other methods refuse such labels.
         qid
             (n,) query ids, integers or text. The rows of a query need not be next to each other. A data frame X can
-            have a column `qid` instead, which is then no feature. There is no default: without query ids, `fit` raises
-            an error.
+            have a column `qid` instead, which is then not used as a feature. There is no default: without query ids,
+            `fit` raises an error.
         sample_weight
             (n,) weights of the documents, or (q,) weights of the queries in the order of their first rows in X. A
-            weight of 0 leaves the query or the document out. The column `uses_weights` of `gradrank.models()` tells
-            which methods use weights of documents, weights that are equal within each query, or none. Weights that a
-            method cannot use are refused. The validation data are not weighted.
+            weight of 0 leaves the query or the document out. The column `uses_weights` of `gradrank.models()` shows
+            whether a method uses weights of documents, weights that are equal within each query, or no weights. Weights
+            that a method cannot use are refused. The validation data are not weighted.
         eval_set
             Validation data as a tuple (X, y, qid). The validation data select the model, for example the number of
             trees. If None, a fifth of the queries is held out (attribute `held_out_qid_`).
@@ -322,13 +323,13 @@ class Ranker(TrainedModel):
         return History(self.method, every_seconds=0.0 if self.verbose else np.inf)
 
     def refit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, folds: int = 5) -> Self:
-        """Train the method on all queries, with a number of steps that folds selected, and return the estimator.
+        """Train the method on all queries, with a number of steps selected over folds, and return the estimator.
 
         `fit` holds out a fifth of the queries to select the number of rounds or epochs. `refit` divides the queries
         into folds and trains once per fold, with the queries of the fold as validation data. Then it trains on all
-        queries, with the lower median of the selected numbers of steps. `fold_.spec["refit"]` and the spec.json of
-        `save` have this number and the validation values of the folds, with 95% intervals over queries. `save` also
-        writes them into a model card.
+        queries, with the lower median of the selected numbers of steps. `fold_.spec["refit"]` contains this number and
+        the validation values of the folds, with 95% intervals over queries. `save` writes them into spec.json and into
+        a model card.
 
         X, y, qid, sample_weight: as in `fit`. folds: number of folds, at least 2.
 
@@ -434,8 +435,9 @@ class Ranker(TrainedModel):
     def scorer(self) -> Scorer:
         """Return a scorer for servers, which scores the documents of one query per call.
 
-        Several threads may call it at the same time. A call has no set-up and fewer checks than `predict`: 100
-        documents take 0.02 ms plus the model (an array, one core). `Scorer` describes its argument.
+        Several threads may call it at the same time. A call has no set-up and fewer checks than `predict`: in addition
+        to the model, an array of 100 documents takes 0.02 ms on one core. The class `Scorer` describes the argument of
+        a call.
 
         Raises
         ------
@@ -449,9 +451,9 @@ class Ranker(TrainedModel):
         """Return the mean NDCG@10 over queries under the convention of the estimator, in expectation over ties.
 
         The default convention, `standard`, has the gain 2^y - 1 and the discount 1/log2(rank + 1). A query without
-        relevant documents has the value 0. The value of a query is the mean over all orders of equal scores. With the
-        order of the rows, a model without any order could win a grid search if the rows are sorted by grade. Other
-        measures: `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
+        relevant documents has the value 0. The value of a query is the mean over all orders of equal scores. If equal
+        scores kept the order of the rows, a model that orders nothing could win a grid search on rows that are sorted
+        by grade. For other measures, use `gradrank.evaluate(y, ranker.predict(X, qid=qid), qid=qid)`.
 
         X, y, qid: as in `fit`. sample_weight: (q,) weights of the queries, or (n,) weights that are equal within each
         query. The mean over queries is weighted by these weights.

@@ -226,8 +226,8 @@ class TrainedModel(BaseEstimator):
     def plot_history(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the metric of the validation data that selects the model over the training steps.
 
-        A vertical line is at `best_iteration_`. Returns the matplotlib axes. ax: the axes to draw into; None for those
-        of a new figure. `history_` has all values of the steps.
+        A vertical line marks `best_iteration_`. Returns the matplotlib axes. ax: the axes to draw into; None for a new
+        figure. `history_` has all values of the steps.
 
         Raises GradrankError if the method reports no steps, or if matplotlib is not installed (extra `plots`).
         """
@@ -249,10 +249,11 @@ class TrainedModel(BaseEstimator):
     def plot_importance(self, ax: "Axes | None" = None, *, top: int = 20) -> "Axes":
         """Draw `feature_importances_` as bars, the largest first, and return the matplotlib axes.
 
-        `ranker.importance(X, y, qid=qid).plot()` draws the effect on a metric for every method, with intervals.
+        `ranker.importance(X, y, qid=qid).plot()` works for every method, and draws the effect of each feature on a
+        metric, with intervals.
 
-        ax: the axes to draw into; None for those of a new figure. top: number of features. Raises GradrankError if the
-        method is neither linear nor trees, or if matplotlib is not installed (extra `plots`).
+        ax: the axes to draw into; None for a new figure. top: number of features. Raises GradrankError if the method is
+        neither linear nor trees, or if matplotlib is not installed (extra `plots`).
         """
         try:
             shares = self.feature_importances_
@@ -291,7 +292,8 @@ class TrainedModel(BaseEstimator):
     ) -> Importance:
         """Return how much a metric drops if the values of a feature are permuted within each query.
 
-        The result has one row per feature, with a 95% interval over queries. The convention is that of the estimator.
+        The result has one row per feature, with a 95% interval over queries. The metric is computed under the
+        convention of the estimator.
 
         X, y, qid: as in `fit`. metric: see `gradrank.evaluate`. groups: dict from the name of a group to the names of
         its features, which are permuted together; the result then has one row per group. Without column names in X,
@@ -311,9 +313,10 @@ class TrainedModel(BaseEstimator):
     def explain(
         self, X: Any, *, qid: Any = None, query: Any = None, pair: tuple[int, int] | None = None, seed: int = 0
     ) -> PairExplanation:
-        """Return the contributions of the features to the difference of the scores of two documents of a query.
+        """Return the contribution of each feature to the difference between the scores of two documents of a query.
 
-        They sum to the difference, and are exact or have a standard error, depending on the model (docs/explain.md).
+        The contributions sum to the difference. Depending on the model, they are exact or have a standard error
+        (docs/explain.md).
 
         X, qid: as in `predict`, with all documents of the query; without qid, all rows are one query. query: id of the
         query. If None, it is the query of the pair, or the only query. pair: row numbers of the two documents in X,
@@ -349,12 +352,12 @@ class TrainedModel(BaseEstimator):
             first format of the engine that can express the model.
         engine
             The search engine that reads the file, such as "opensearch@3.3" or "solr@9.2". A model is refused if its
-            scores would be different there. docs/search-engines.md has the rules.
+            scores would be different in this engine. docs/search-engines.md has the rules.
         names
             The (d,) names of the features in the file. The default is `feature_names_in_`, or f1 to fd.
         check
-            A tuple (X, qid). An independent program reads the file, and its scores and their order are compared with
-            those of `predict`. If they differ, no file is written.
+            A tuple (X, qid). An independent program reads the file and scores X. Its scores and their order are
+            compared with the result of `predict`. If they differ, no file is written.
 
         Raises
         ------

@@ -75,18 +75,19 @@ def agreement(
     """Measure how well two rankings agree: Kendall's tau, Spearman's rho, tau_AP and rank-biased overlap per query.
 
     Judgements are not needed. Kendall's tau-b, Spearman's rho and tau_AP compare the documents that both rankings have.
-    They are undefined for fewer than two such documents, and tau and rho also if all these documents have the same
-    score in a ranking. Rank-biased overlap compares the rankings as they are, and is extrapolated beyond their ends
-    (RBO_ext). tau_AP and rank-biased overlap are means over all orders of equal scores.
+    All three are undefined if there are fewer than two such documents. Kendall's tau-b and Spearman's rho are also
+    undefined if a ranking gives all these documents the same score. Rank-biased overlap compares the rankings as they
+    are, and is extrapolated beyond their ends (RBO_ext). tau_AP and rank-biased overlap are means over all orders of
+    equal scores.
 
     Parameters
     ----------
     a, b
-        The two rankings, in one of the forms of `scores` in `evaluate`. tau_AP gives weight to the top of `a`, and `b`
-        is its reference.
+        The two rankings, in one of the forms of `scores` in `evaluate`. tau_AP gives more weight to the top of `a`, and
+        takes `b` as the reference.
     y
-        Judgements, in one of the forms of `evaluate`. Only their queries are compared, and their grades do not matter.
-        Required for score files and arrays without ids, whose rows are in the order of the data.
+        Judgements, in one of the forms of `evaluate`. Only the queries of the judgements are compared, and the grades
+        do not matter. Required for score files and arrays without ids, whose rows are in the order of the data.
     qid
         (n,) query ids, if `a` and `b` are arrays.
     docid

@@ -61,30 +61,30 @@ class Comparison(Result):
     shows a plot of the intervals.
 
     table: frame with one row per comparison of a ranking `a` with a ranking `b`. If a list of metrics was given, the
-    first column is `metric`. `queries` is the number of queries for
-    which both have a value; other queries are left out. `mean_a`, `mean_b` and `difference` (a - b) are means over
-    these queries. `low` and `high` are the bounds of the 95% interval of the difference by Student's t. `wins`, `ties`
-    and `losses` are the numbers of queries where a is better than, equal to or worse than b. `p` is the two-sided p
-    value, and `p_corrected` the value after the correction, if there is one. `effect_size` is Cohen's d_z: the mean
-    difference divided by the standard deviation of the differences. With a margin, `p_equivalence` is the p value of
-    two one-sided t tests, `p_equivalence_corrected` the value after the correction, and `equivalent` is True if
-    `p_equivalence_corrected` (without a correction, `p_equivalence`) is below .05. An undefined value is null.
+    first column is `metric`. `queries` is the number of queries for which both rankings have a value; other queries are
+    left out. `mean_a`, `mean_b` and `difference` (a - b) are means over these queries. `low` and `high` are the bounds
+    of the 95% interval of the difference by Student's t. `wins`, `ties` and `losses` are the numbers of queries where a
+    is better than, equal to or worse than b. `p` is the two-sided p value, and `p_corrected` the value after the
+    correction, if there is one. `effect_size` is Cohen's d_z: the mean difference divided by the standard deviation of
+    the differences. With a margin, `p_equivalence` is the p value of two one-sided t tests, `p_equivalence_corrected`
+    the value after the correction, and `equivalent` is True if `p_equivalence_corrected` (without a correction,
+    `p_equivalence`) is below .05. An undefined value is null.
 
     systems: frame with one row per metric and ranking. `mean` is the mean over `queries`, with the bounds `low` and
     `high` of its 95% interval. `in_confidence_set` is True if the ranking may be the best: it is in the 95% model
-    confidence set (Hansen et al. 2011). With a baseline, `difference`, `difference_low` and `difference_high` are those
-    of the comparison with the baseline, and `p` is its p value after the correction. `mark` is `better` or `worse` if p
-    is below .05. `detectable` is the true difference that Student's paired t test finds with a probability of 80%, with
-    Bonferroni's correction for all comparisons.
+    confidence set (Hansen et al. 2011). With a baseline, `difference`, `difference_low` and `difference_high` are the
+    difference from the baseline and the bounds of its interval, and `p` is the p value of this difference after the
+    correction. `mark` is `better` or `worse` if `p` is below .05. `detectable` is the true difference that Student's
+    paired t test finds with a probability of 80%, with Bonferroni's correction for all comparisons.
 
     per_query: frame with one row per metric and query: `metric`, `qid`, and one column per ranking.
 
     family: description of the comparisons for which p values are corrected. metric, convention, test, correction,
-    margin: as given to `compare`. note: the texts about queries with the value 0 due to few documents and about equal
-    scores, one per line; may be empty. tied: the means that depend on the order of equal scores, by ranking; see
+    margin: as given to `compare`. note: a line about queries with the value 0 because they have few documents, and a
+    line about equal scores; may be empty. tied: the means that depend on the order of equal scores, by ranking; see
     Evaluation. If a list of metrics was given, the keys are pairs of a metric and a ranking. baseline, seed: as given
-    to `compare`. by: dict from the text of a query id to its segment, if `segment` was given; the frame of `segments`
-    is then printed, too.
+    to `compare`. by: dict from the text of a query id to its segment, if `segment` was given; printing then also shows
+    the frame of `segments`.
     """
 
     table: pl.DataFrame
@@ -109,9 +109,9 @@ class Comparison(Result):
     def risk(self, alpha: float = 1.0) -> pl.DataFrame:
         """Return a frame with one row per metric and ranking: `metric`, `ranking`, `u_risk` and `geo_risk`.
 
-        alpha: weight of a loss in addition to that of a gain. u_risk: URisk against the baseline; null for the
-        baseline and without one. geo_risk: GeoRisk among all rankings. See `gradrank.comparison.risk`. Raises
-        GradrankError if alpha is negative or not finite.
+        alpha: additional weight of losses; a loss counts 1 + alpha times as much as a gain. u_risk: URisk against the
+        baseline; null for the baseline, and if there is no baseline. geo_risk: GeoRisk among all rankings. See
+        `gradrank.comparison.risk`. Raises GradrankError if alpha is negative or not finite.
         """
         if not isinstance(alpha, int | float) or not 0 <= alpha < np.inf:
             raise GradrankError(f"alpha: expected a number from 0, found {alpha!r}. Fix: give alpha=1")
@@ -127,8 +127,8 @@ class Comparison(Result):
     def segments(self, by: Mapping[Any, Any] | Callable[[Any], Any] | None = None) -> pl.DataFrame:
         """Return a frame like `table` with one row per segment of queries, metric and comparison.
 
-        The first columns are `segment` and `metric`. p values of Holm's correction are corrected for all rows. With
-        Tukey's HSD, the p values are corrected for the pairs of rankings of one segment only.
+        The first columns are `segment` and `metric`. Holm's correction covers all rows. With Tukey's HSD, the p values
+        are corrected only for the pairs of rankings of the same segment.
 
         by: dict from query id to the name of its segment, or a function of a query id. By default, the segments in the
         column `segment` of the judgements. Segments are sorted. Raises GradrankError for a query without a segment.
@@ -158,8 +158,8 @@ class Comparison(Result):
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the differences of all comparisons with their 95% intervals, and return the matplotlib axes.
 
-        ax: the axes to draw into; None for those of a new figure. Raises GradrankError if matplotlib is not installed
-        (extra `plots`).
+        ax: the axes to draw into; None for a new figure. Raises GradrankError if matplotlib is not installed (extra
+        `plots`).
         """
         names, intervals = self._intervals()
         of = metric_label(self.metric) if isinstance(self.metric, str) else "metric"
@@ -303,7 +303,7 @@ def compare(
         value of a query is then the mean over the runs that rank a document of the query. The intervals and tests
         cover queries only, not seeds.
     y, qid, docid, convention
-        Relevance grades, ids, and name of the convention, which orders equal scores. See `evaluate`.
+        Relevance grades, ids, and name of the convention. The convention orders equal scores. See `evaluate`.
     metric
         Name of a metric, or a list of names. With a list, all metrics are one family of comparisons.
     baseline
@@ -321,8 +321,8 @@ def compare(
     seed
         Seed of the bootstrap and randomisation tests.
     against
-        Frame of `load_results`: values per query of the methods of a finished run, which need not be trained again.
-        Each method is one more ranking, under its own name, with the mean over its seeds.
+        Frame of `load_results`: the values per query of methods of a finished run. These methods need not be trained
+        again. Each method is one more ranking, under its own name, with the mean over its seeds.
     segment
         Name of a column of `y` that divides the queries into segments, such as `language`. `y` is then a data frame, or
         the path of a table. The result also shows the differences per segment (`Comparison.segments`).
@@ -395,7 +395,7 @@ def plot_queries(
     """Draw the difference of two rankings on each query, the largest first, and return the matplotlib axes.
 
     The title counts the queries on which the first ranking is better than, equal to and worse than the second. Queries
-    without a value of both rankings are left out.
+    for which one of the rankings has no value are left out.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def plot_queries(
     metric
         The name of a metric in `comparison`. The default is the first one.
     ax
-        The axes to draw into. None for those of a new figure.
+        The axes to draw into. None for a new figure.
 
     Raises
     ------

@@ -39,8 +39,8 @@ class Evaluation(Result):
 
     per_query: frame with one row per query. The columns are `qid` and one per metric. The queries have the order of
     their first rows. Undefined values are null. convention: the choices of the evaluation program. confidence:
-    confidence level of the intervals. note: the texts about queries with the value 0 due to few documents and about
-    equal scores, one per line; may be empty. tied: the means that depend on the order of equal scores, by metric; each
+    confidence level of the intervals. note: a line about queries with the value 0 because they have few documents, and
+    a line about equal scores; may be empty. tied: the means that depend on the order of equal scores, by metric; each
     has the fields `mean`, `expected` (the mean over all orders) and `queries` (the number of queries whose value
     depends on the order).
     """
@@ -103,15 +103,16 @@ def evaluate(
 
     Arrays can be given as NumPy arrays, lists, Polars Series, pandas Series or Arrow arrays. The rows can be in any
     order; the rows of a query need not be next to each other. Under conventions with `ties="file"`, the order of the
-    rows decides between equal scores. If it changes a value, a note has the mean over all orders.
+    rows decides between equal scores. If this order changes a value, the result has a note with the mean over all
+    orders.
 
     Parameters
     ----------
     y
         (n,) relevance grades (integers from 0 to 31), or judgements with ids: a dict of dicts, a data frame of pandas,
-        Polars, Arrow, PyTerrier or Hugging Face, Qrels of ranx, or an iterable of Qrel of ir_measures. Or the path of
-        TREC qrels, of a table (Parquet, Feather, JSON, JSON lines, CSV or TSV), of a data file in any form that
-        training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
+        Polars, Arrow, PyTerrier or Hugging Face, Qrels of ranx, or an iterable of Qrel of ir_measures. It can also be
+        the path of TREC qrels, of a table (Parquet, Feather, JSON, JSON lines, CSV or TSV), of a data file in any form
+        that training reads, or of a stored collection. A document is relevant if its grade is 1 or more.
     scores
         (n,) finite numbers, or a ranking with ids in one of the forms of `y`, or the path of a score file: a TREC run,
         one score per line, or a table with columns such as `qid`, `docid` and `score`. A higher score means a better
@@ -120,13 +121,13 @@ def evaluate(
     qid
         (n,) query ids: integers or text. Required if `y` is an array, and not allowed if the data in `y` have ids.
     metrics
-        Names of metrics, such as `ndcg@10` or `map(rel=2)`; `gradrank.metrics()` lists them. Names of the literature,
+        Names of metrics, such as `ndcg@10` or `map(rel=2)`; `gradrank.metrics()` lists them. Names from the literature,
         of trec_eval (`ndcg_cut_10`, or `ndcg_cut` for all its cutoffs), of ir_measures (`nDCG@10`, `AP(rel=2)`, or its
         objects) and of ranx are accepted. The results have gradrank's names.
     convention
-        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names. By
-        default, it is `standard`, or the convention with which the model was selected if `scores` is the file
-        scores.parquet of a trained fold.
+        Name of a convention, such as `letor4` or `trec`, or a Convention. `gradrank.conventions()` lists the names. The
+        default is `standard`. If `scores` is the file scores.parquet of a trained fold, the default is the convention
+        with which the model of the fold was selected.
     confidence
         Confidence level of the intervals of the means.
     docid

@@ -37,20 +37,20 @@ FIELDS = {
 class ConventionExplanation(Result):
     """The values of NDCG@k of one ranking under the conventions of all programs, as `explain_convention` returns them.
 
-    Printing shows all frames, but only the first queries. In a notebook, they are shown as HTML tables.
+    Printing shows all frames, but only the first rows of `queries`. In a notebook, the frames are shown as HTML tables.
 
     means: frame with one row per convention: `convention`, `mean`, `difference` (from the mean under `standard`),
     `queries` (number of queries whose value differs), and `rules` (the rules of NDCG that differ from `standard`).
     reasons: frame with one row per convention and reason: `convention`, `reasons`, `queries` and `difference`, which is
-    the part of the difference of the means that comes from these queries. queries: frame with one row per query and
+    how much these queries contribute to the difference of the means. queries: frame with one row per query and
     convention other than `standard`: `qid`, `convention`, `value`, `standard` (value under `standard`), `difference`,
     `documents`, `relevant` (numbers of documents and of relevant documents) and `reasons`. Rows are sorted by the
     absolute difference, the largest first. k: rank at which NDCG is computed. note: the text about equal scores under
     `standard`; may be empty.
 
-    A rule of the convention is a reason for the difference of a query if the value changes when this rule alone is
-    replaced by that of `standard`. If no single replacement changes the value, a rule is a reason if adding this rule
-    alone to `standard` changes the value under `standard`.
+    To find the reasons for the difference of a query, each rule of the convention alone is replaced by the rule of
+    `standard`. A rule is a reason if this replacement changes the value of the query. If no replacement changes the
+    value, each rule alone is added to `standard`, and a rule is a reason if the value under `standard` changes.
     """
 
     means: pl.DataFrame

@@ -22,9 +22,9 @@ def load_results(source: str | Path) -> pl.DataFrame:
     Parameters
     ----------
     source
-        Path of a Parquet file, its address (`https://...`), or the name of a data set. A name is that of
-        `results/<name>/queries.parquet` in the current folder or, without this file, of the results that belong to
-        this version of gradrank.
+        Path of a Parquet file, its address (`https://...`), or the name of a data set. A name stands for the file
+        `results/<name>/queries.parquet` in the current folder. If this file does not exist, the name stands for the
+        results that belong to this version of gradrank.
 
     Returns
     -------

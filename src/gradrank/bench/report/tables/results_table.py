@@ -236,8 +236,8 @@ def table(
 ) -> MethodTable:
     """Return a table of methods by metrics from finished results, for a paper.
 
-    The rows are sorted by value. In each column, the chosen methods that may be the best are bold: with 95% confidence,
-    every method with the highest expected value is among them (model confidence set, Hansen et al. 2011).
+    The rows are sorted by value. In each column, the methods that may be the best of the table are bold. With 95%
+    confidence, every method with the highest expected value is bold (model confidence set, Hansen et al. 2011).
 
     Parameters
     ----------
@@ -252,14 +252,14 @@ def table(
     convention
         Name of an evaluated convention. By default, the primary convention of each data set.
     intervals
-        Whether half the 95% interval of the mean follows each mean. It is too wide for comparing methods.
+        Whether half the 95% interval of the mean follows each mean. This interval is too wide for comparing methods.
     baseline
         Name of one of the methods. If given, the differences from it follow the means, with their 95% intervals.
 
     Returns
     -------
     MethodTable
-        It has `to_markdown()`, `to_latex()`, `to_csv()` and `frame`, a Polars frame with every digit.
+        The table, with `to_markdown()`, `to_latex()`, `to_csv()` and the Polars frame `frame`, which has every digit.
 
     Raises
     ------
