@@ -109,22 +109,30 @@ class Method:
 
 
 class Pairs:
-    """The differences of all pairs of methods. values: the (T, S, q) values of each method."""
+    """The differences of all pairs of methods.
 
-    def __init__(self, values: dict[str, np.ndarray], folds: np.ndarray) -> None:
-        self.values, self.folds = values, folds
+    values: the (T, S, q) values of each method. divisions: the means on other divisions of the queries, by method and
+    division.
+    """
+
+    def __init__(
+        self, values: dict[str, np.ndarray], folds: np.ndarray, divisions: dict[str, dict[int, float]], seeds: dict
+    ) -> None:
+        self.values, self.folds, self.divisions, self.seeds = values, folds, divisions, seeds
         self.own = {name: components(own, folds) for name, own in values.items()}
         self.pooled = pooled_variance(self.own.values())
 
     def estimate(self, a: str, b: str) -> dict:
         gaps = self.values[a].mean(axis=(0, 1)) - self.values[b].mean(axis=(0, 1))
         chance = chance_terms([self.own[a], self.own[b]], self.pooled)
-        terms = [query_variance(gaps, self.folds), *chance]
+        training = training_variance(self.divisions, self.seeds, a, b)
+        terms = [query_variance(gaps, self.folds), *chance, *([training] if training else [])]
         error, freedom = satterthwaite(terms)
         difference, half = self.own[a]["mean"] - self.own[b]["mean"], half_width(terms)
         rounded = np.round(gaps, 12)
         effect = rounded.mean() / rounded.std(ddof=1) if np.any(rounded != rounded[0]) else math.nan
         found = {"difference": difference, "low": difference - half, "high": difference + half, "effect": effect}
+        found |= {"training": training[0] / error**2 if training else None, "unmeasured": None if training else "†"}
         found |= {"error": error, "freedom": freedom, "p": min(1.0, 2 * one_sided(abs(difference), error, freedom))}
         for margin in MARGINS:
             sides = [one_sided(sign * difference + margin, error, freedom) for sign in (1, -1)]
@@ -148,11 +156,39 @@ class Pairs:
         return rows
 
 
+def training_variance(
+    divisions: dict[str, dict[int, float]], seeds: dict[str, float], *methods: str
+) -> tuple[float, int] | None:
+    """Return the variance of a mean, or of a difference, due to the training queries, and its degrees of freedom.
+
+    This is the variance over divisions without that of the seeds. None: a method was not trained on divisions.
+    """
+    if not all(divisions.get(method) for method in methods):
+        return None
+    first, *others = (divisions[method] for method in methods)
+    means = np.array([first[number] - sum(other[number] for other in others) for number in sorted(first)])
+    return max(0.0, means.var(ddof=1) - sum(seeds[method] for method in methods)), len(means) - 1
+
+
+def division_means(files: Files, dataset: str, name: str) -> dict[int, float]:
+    """Return the mean over all queries of each division; empty without divisions."""
+    found = {}
+    for divided in files.divisions.of(dataset, name):
+        for number in divided["division"].unique():
+            rows = divided.filter(division=number).drop_nans("ndcg@10")
+            values, groups = rows["ndcg@10"].cast(pl.Float64).to_numpy(), rows["group"].to_numpy()
+            found[number] = float(fold_means(values, groups).mean())
+    return found
+
+
 def tables(files: Files, dataset: str, methods: list[Method]) -> Iterator[tuple[str, list[dict]]]:
     """Yield the id and the recomputed rows of each table of one data set."""
     folds = methods[0].fold_of
     yield f"results_{dataset}", result_rows(methods, folds)
-    pairs, names = Pairs({method.name: method.runs() for method in methods}, folds), [m.name for m in methods]
+    own, names = {method.name: method.runs() for method in methods}, [method.name for method in methods]
+    seeds = {name: components(values, folds)["seed"] for name, values in own.items()}
+    divisions = {name: division_means(files, dataset, name) for name in names}
+    pairs = Pairs(own, folds, divisions, seeds)
     for baseline in ("ranksvm", "regression", "single_feature"):
         if baseline in names:
             yield f"against_{baseline}_{dataset}", against(pairs, baseline)
@@ -160,12 +196,15 @@ def tables(files: Files, dataset: str, methods: list[Method]) -> Iterator[tuple[
     rows = pairs.table(ordered)
     yield f"pairs_{dataset}", [row | dict(zip(("first", "second"), row["names"], strict=True)) for row in rows]
     yield f"best_{dataset}", not_worse(pairs, names)
-    yield f"variances_{dataset}", [variance_row(files, dataset, method, folds) for method in methods]
+    yield (
+        f"variances_{dataset}",
+        [variance_row(method, folds, training_variance(divisions, seeds, method.name)) for method in methods],
+    )
     trained = {method.name: method.runs(whole=True) for method in methods if not method.learns_on_validation}
-    yield f"whole_{dataset}", whole_rows({method.name: method.runs() for method in methods}, trained, folds)
+    yield f"whole_{dataset}", whole_rows(own, trained, folds)
     for method in methods:
         if method.learns_on_validation:
-            both = Pairs({method.name: method.runs()} | trained, folds)
+            both = Pairs({method.name: own[method.name]} | trained, folds, divisions, seeds)
             yield f"whole_against_{method.name}_{dataset}", against(both, method.name)
     yield f"files_{dataset}", file_rows(files, dataset, sorted(names))
     if not methods[0].is_frozen:
@@ -216,17 +255,17 @@ def not_worse(pairs: Pairs, names: list[str]) -> list[dict]:
             row[f"p_{margin}"] = max(p.values())
             row[f"closest_{margin}"] = max(p, key=p.__getitem__)
         for row, p in zip(rows, holm([row[f"p_{margin}"] for row in rows]), strict=True):
+            is_measured = pairs.estimate(row["method"], row[f"closest_{margin}"])["unmeasured"] is None
+            row["unmeasured"] = row.get("unmeasured") or (None if is_measured else "†")
             row |= {f"corrected_{margin}": p, f"shown_{margin}": "yes" if p < LEVEL else "not shown"}
     return rows
 
 
-def variance_row(files: Files, dataset: str, method: Method, folds: np.ndarray) -> dict:
+def variance_row(method: Method, folds: np.ndarray, training: tuple[float, int] | None) -> dict:
     own = components(method.runs(), folds)
     parts = {"queries": own["query"][0], "seeds": own["seed"], "tuning": own["tuning"]}
-    for divided in files.divisions.of(dataset, method.name):
-        table = divided.drop_nans("ndcg@10").with_columns(pl.col("ndcg@10").cast(pl.Float64))
-        groups = table.group_by("division", "group").agg(pl.col("ndcg@10").mean())
-        parts["training"] = groups.group_by("division").agg(pl.col("ndcg@10").mean())["ndcg@10"].var()
+    if training:
+        parts["training"] = training[0]
     total = sum(parts.values())
     shares = {name: part / total for name, part in parts.items()}
     return {"method": method.name, "deviation": math.sqrt(total), "training": None} | shares

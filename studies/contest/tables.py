@@ -19,13 +19,20 @@ from gradrank.training.literature import year
 from gradrank.training.registry import get_model
 from studies.contest.comparisons import MARGINS, Estimates, half_widths
 from studies.contest.results import HEADLINE, ContestEntry, Crossing, configuration_in_words
+from studies.contest.training_variance import UNMEASURED, TrainingVariance
 
 METHOD = Column("method")
 HASH = 16  # number of hexadecimal digits of each SHA-256 in the tables
 MEASURE = metric_label(HEADLINE)
+TRAINING_SHARE = (
+    "Training queries: their share in the variance of the difference. "
+    f"{UNMEASURED}: not measured, so the standard error does not cover them."
+)
+UNMEASURED_COLUMN = Column("unmeasured", UNMEASURED, drop_if_empty=True)
 INTERVAL = (
-    "The half 95% interval is that of the mean over folds, tuners and seeds. It covers queries, seeds and tuning. If "
-    "the variance between a method's tuners is below the pooled one, the pooled one is used."
+    "The half 95% interval is that of the mean over folds, tuners and seeds. It covers queries, seeds and tuning, but "
+    "not other training queries. If the variance between a method's tuners is below the pooled one, the pooled one is "
+    "used."
 )
 
 
@@ -60,7 +67,8 @@ def against(dataset: str, baseline: str, rows: Sequence[Row]) -> Table:
     note = (
         "Effect size: mean difference per query, divided by its standard deviation. Detectable: true difference that "
         "this test would find with a probability of 80%. Equal within: the smallest margin of those in the text within "
-        "which two one-sided tests show that the means are equal. An empty cell does not show that they differ."
+        "which two one-sided tests show that the means are equal. An empty cell does not show that they differ. "
+        f"{TRAINING_SHARE}"
     )
     return Table(f"against_{baseline}_{dataset}", f"{MEASURE} minus that of {baseline}", columns, rows, note)
 
@@ -68,7 +76,7 @@ def against(dataset: str, baseline: str, rows: Sequence[Row]) -> Table:
 def pairs(dataset: str, rows: Sequence[Row]) -> Table:
     """Return the table of the comparisons of all pairs of methods."""
     columns = [Column("first"), Column("second"), *_comparison_columns()]
-    return Table(f"pairs_{dataset}", f"Every two methods, {MEASURE}", columns, rows)
+    return Table(f"pairs_{dataset}", f"Every two methods, {MEASURE}", columns, rows, TRAINING_SHARE)
 
 
 def _comparison_columns() -> list[Column]:
@@ -77,6 +85,8 @@ def _comparison_columns() -> list[Column]:
         Column("low", "95% interval from", "+.4f"),
         Column("high", "to", "+.4f"),
         Column("error", "standard error", ".4f"),
+        Column("training", "training queries", ".1%", drop_if_empty=True),
+        UNMEASURED_COLUMN,
         Column("freedom", "degrees of freedom", ".1f"),
         Column("effect", "effect size", "+.3f"),
         Column("p", "p", P),
@@ -98,6 +108,7 @@ def not_worse(dataset: str, rows: Sequence[Row]) -> Table:
             Column(f"corrected_{margin}", "p (Holm)", P),
             Column(f"shown_{margin}", f"not worse by {margin:g}"),
         ]
+    columns.append(UNMEASURED_COLUMN)
     note = "The p value of a method is the largest of its one-sided tests against every other method."
     return Table(f"best_{dataset}", "Not worse than the best", columns, rows, note)
 
@@ -129,30 +140,28 @@ def against_whole(dataset: str, combination: str, rows: Sequence[Row]) -> Table:
     title = f"{MEASURE} after training on both parts minus that of {combination}"
     note = (
         "The columns and the correction are those of the questions. "
-        f"`{combination}` is not trained again: it has learned from both parts."
+        f"`{combination}` is not trained again: it has learned from both parts. The variance due to the training "
+        "queries is that of trainings on the training part, because the others were not repeated on divisions."
     )
     return Table(f"whole_against_{combination}_{dataset}", title, [METHOD, *_comparison_columns()], rows, note)
 
 
-def shares(dataset: str, entries: Sequence[ContestEntry], divisions: Mapping[str, np.ndarray]) -> Table:
-    """Return the table of the shares of the variance of a single run that are due to each source.
-
-    divisions: for some methods, the means on other divisions of the queries.
-    """
+def shares(dataset: str, entries: Sequence[ContestEntry], training: TrainingVariance) -> Table:
+    """Return the table of the shares of the variance of a single run that are due to each source."""
     rows = []
     for entry in entries:
-        variances = entry.runs().variances
-        training = float(divisions[entry.method].var(ddof=1)) if entry.method in divisions else None
-        total = variances.total + (training or 0.0)
+        variances, term = entry.runs().variances, training.of(entry.method)
+        total = variances.total + (term.variance if term else 0.0)
         parts = {"queries": variances.query.variance, "seeds": variances.seed.variance, "tuning": variances.tuning}
         row = {"method": entry.method, "deviation": total**0.5}
         row |= {name: part / total if total else None for name, part in parts.items()}
-        rows.append(row | {"training": None if training is None else training / total})
+        rows.append(row | {"training": term.variance / total if term and total else None})
     columns = [METHOD, Column("deviation", "sd of a run", ".4f")]
     columns += [Column(key, title, ".1%") for key, title in zip(SOURCES, SOURCES, strict=True)]
     note = (
         f"Shares of the variance of one run's {MEASURE}: new test queries, another seed, another tuner, other training "
-        "queries. The last one was measured for some methods. It is not in the total of the others."
+        "queries. The last one is the variance over the divisions minus that of the seeds, and at least 0. An empty "
+        "cell: not measured, and not in the total."
     )
     return Table(f"variances_{dataset}", "Sources of the variance of a single run", columns, rows, note)
 

@@ -123,7 +123,8 @@ rule divisions:
     "Train one frozen configuration on other divisions of the queries, and evaluate it per query."
     input:
         lambda wc: contest.trials(wc.contest, wc.dataset, wc.method),
-        lambda wc: contest.pair_stamps(wc.contest, wc.dataset, [wc.method]),
+        lambda wc: ancient(contest.member_divisions(wc.contest, wc.dataset, wc.method)),
+        lambda wc: contest.pair_stamps(wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)),
         choices=ancient("results/studies/{contest}/choices.json"),
         data="data/parquet/{dataset}/collection.json",
     output:
@@ -138,7 +139,9 @@ rule divisions:
         code=lambda wc: contest.stage_code(wc.contest, "divisions", wc.method),
         divisions=lambda wc: settings.studies[wc.contest].divisions.count,
         seconds=lambda wc: settings.studies[wc.contest].seconds,
-        pairs=lambda wc: contest.pairs_option(wc.contest, wc.dataset, [wc.method]),
+        pairs=lambda wc: contest.pairs_option(
+            wc.contest, wc.dataset, contest.with_members(wc.contest, wc.method)
+        ),
         convention=lambda wc: settings.convention(wc.dataset),
         definition=lambda wc: plan.convention_definition(wc.dataset),
         seed=settings.seed,

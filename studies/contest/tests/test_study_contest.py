@@ -17,7 +17,7 @@ from gradrank.base.errors import GradrankError
 from gradrank.bench.studies.study import Inputs
 from gradrank.bench.studies.writing import write_study
 from gradrank.bench.tuning.choices import member_choices, tuner_choices, write_choices
-from gradrank.bench.tuning.divisions import evaluate_divisions
+from gradrank.bench.tuning.divisions import DividedMethod, evaluate_divisions
 from gradrank.bench.tuning.folders import Contest
 from gradrank.bench.tuning.refits import Refits, refit, train_members
 from gradrank.bench.tuning.trials import Plan, tune
@@ -220,6 +220,7 @@ def test_expected_best_is_that_of_every_sample():
     assert best_of_weights(31, 16).sum() == pytest.approx(1, abs=1e-12)
 
 
+DIVIDED = ("ranknet_linear", "regression", "fusion")  # the divisions of one method are not finished
 METHODS = {"ranknet_linear": 2, "regression": 3, "single_feature": 1, "fusion": 2}  # numbers of tuners
 TUNED, FROZEN, FOLDS, SEEDS, SECONDS = "synthetic_net", "synthetic_poly", 5, 2, 1e-9
 
@@ -244,11 +245,15 @@ def inputs(tmp_path_factory) -> Inputs:
             members = member_choices(contest, data, chosen, SECONDS, adopted)
             train_members(contest, members, dict.fromkeys(members, settings))
             refit(contest, method, tuner, chosen, settings)
-    first = tuner_choices(contest, root / "data" / TUNED, "regression", 1, SECONDS)[0]
-    out = contest.divisions_path(TUNED, "regression")
-    evaluate_divisions("regression", first.params[first.one], root / "data" / TUNED, 3, 7, out)
+    data = root / "data" / TUNED
+    first = {method: tuner_choices(contest, data, method, 1, SECONDS)[0] for method in METHODS}
+    divided = {method: DividedMethod(method, choice.params[choice.one], 7) for method, choice in first.items()}
+    members = tuple(own for method, own in divided.items() if method != "fusion")
+    divided["fusion"] = replace(divided["fusion"], members=members)
+    for method in DIVIDED:
+        evaluate_divisions(contest, divided[method], data, 3)
     settings = {"datasets": [TUNED], "frozen": [FROZEN], "methods": tuple(METHODS), "seeds": SEEDS, "seconds": SECONDS}
-    settings |= {"divisions": {"datasets": [TUNED], "methods": ["regression"], "count": 3}}
+    settings |= {"divisions": {"datasets": [TUNED], "methods": [*METHODS], "count": 3}}
     settings |= {"conventions": dict.fromkeys((TUNED, FROZEN), "letor4")}
     for packed in (contest.trials, contest.values, contest.divisions):
         packed.pack()
@@ -317,7 +322,43 @@ def test_training_on_the_validation_part_changes_the_values(rows):
 def test_shares_of_the_variance(rows):
     for row in rows[f"variances_{TUNED}"]:
         shares = [row[name] for name in ("queries", "seeds", "tuning", "training") if row[name] is not None]
-        assert sum(shares) == pytest.approx(1) and len(shares) == (4 if row["method"] == "regression" else 3)
+        assert sum(shares) == pytest.approx(1) and len(shares) == (4 if row["method"] in DIVIDED else 3)
+
+
+def division_means(inputs, method):
+    table = pl.read_parquet(Contest(inputs.folder).divisions_path(TUNED, method))
+    groups = table.group_by("division", "group").agg(pl.col(HEADLINE).cast(pl.Float64).mean())
+    return groups.group_by("division").agg(pl.col(HEADLINE).mean()).sort("division")[HEADLINE].to_numpy()
+
+
+def test_comparisons_cover_the_training_queries_and_mark_those_that_do_not(inputs, rows):
+    """The variance of a difference has the one over divisions, without that of the seeds, as a further term."""
+    entries = {entry.method: entry.runs() for entry in read_entries(inputs, TUNED)}
+    without = Estimates(entries)
+    for row in rows[f"against_regression_{TUNED}"]:
+        method, own = row["method"], without.of(row["method"], "regression")
+        if method not in DIVIDED:
+            assert row["unmeasured"] == "†" and row["training"] is None
+            assert row["error"] == pytest.approx(own.error) and row["freedom"] == pytest.approx(own.freedom)
+            continue
+        gaps = division_means(inputs, method) - division_means(inputs, "regression")
+        added = max(0.0, np.var(gaps, ddof=1) - entries[method].variances.seed.variance)
+        assert row["error"] ** 2 == pytest.approx(own.error**2 + added) and row["unmeasured"] is None
+        assert row["training"] == pytest.approx(added / (own.error**2 + added))
+        spread = own.error**4 / own.freedom + added**2 / 2
+        assert row["freedom"] == pytest.approx((own.error**2 + added) ** 2 / spread)
+    assert any(row["training"] for row in rows[f"against_regression_{TUNED}"])
+
+
+def test_each_division_has_a_seed_of_its_own(inputs):
+    """A method without random numbers is the same for every seed; the divisions have other training queries."""
+    scores = [
+        pl.read_parquet(inputs.folder / f"runs/divisions/{TUNED}/ranknet_linear/division{number}.parquet")
+        for number in (1, 2, 3)
+    ]
+    assert all(not table["test"].is_nan().any() and not table["vali"].is_nan().any() for table in scores)
+    assert len({table["test"].sum() for table in scores}) == 3
+    assert len(set(division_means(inputs, "fusion"))) == 3
 
 
 def test_the_second_collection(inputs, rows):
@@ -362,7 +403,12 @@ def test_another_script_recomputes_every_number(inputs):
     write_study("contest", inputs)
     record = {"params": {"settings": {"seconds": SECONDS}}}
     (inputs.folder / "provenance.json").write_text(json.dumps(record))
-    changes = [(f"against_regression_{TUNED}", "p"), (f"whole_{FROZEN}", "gain half"), ("agreement", "low")]
+    changes = [
+        (f"against_regression_{TUNED}", "p"),
+        (f"against_regression_{TUNED}", "training"),
+        (f"whole_{FROZEN}", "gain half"),
+        ("agreement", "low"),
+    ]
     assert_recomputed("check_contest.py", inputs.folder, changes)
     path = inputs.folder / "choices.json"
     before = path.read_text()

@@ -168,20 +168,26 @@ def divisions(
 ) -> None:
     """Train one frozen configuration on other divisions of the queries, to measure the effect of the training queries.
 
-    The configuration is the one that the first tuner would choose for all folds.
+    The configuration is the one that the first tuner would choose for all folds. A method that combines scores also
+    needs those of its members in CONTEST/runs/divisions/. Missing ones are computed.
     """
     use_one_thread()
-    from gradrank.bench.tuning.choices import tuner_choices
-    from gradrank.bench.tuning.divisions import evaluate_divisions
+    from gradrank.bench.tuning.choices import member_choices, tuner_choices
+    from gradrank.bench.tuning.divisions import DividedMethod, evaluate_divisions
     from gradrank.bench.tuning.folders import Contest, check_made_with
     from gradrank.measures.conventions import resolve
 
     definition, folder = resolve(convention), Contest(contest)
-    out = folder.divisions_path(data.name, method)
-    check_made_with(out)
-    choice, *_ = tuner_choices(folder, data, method, 1, seconds)
-    code = _code("divisions", method)
-    evaluate_divisions(method, choice.params[choice.one], data, count, seed, out, pairs, code, definition)
+    check_made_with(folder.divisions_path(data.name, method))
+
+    def divided(name: str, choice: "Choice", members: tuple[DividedMethod, ...] = ()) -> DividedMethod:
+        params, code = choice.params[choice.one], _code("divisions", name)
+        return DividedMethod(name, params, seed, code, pairs, definition, members)
+
+    chosen = tuner_choices(folder, data, method, 1, seconds)
+    of_members = member_choices(folder, data, chosen, seconds)
+    members = tuple(divided(name, choices[0]) for name, choices in of_members.items())
+    evaluate_divisions(folder, divided(method, chosen[0], members), data, count)
 
 
 def _on_folds(folds: list[int] | None, choices: "list[Choice]") -> "list[Choice]":

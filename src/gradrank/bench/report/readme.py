@@ -41,9 +41,11 @@ PICTURE = "docs/contest.svg"
 SHOWN = ("fusion", "xendcg", "ranknet_kernel", "lambdamart", BASELINE)  # in README.md
 JUDGED = "ndcg@10"
 METRICS = (JUDGED, "map", "mean_ndcg", "p@10")
+UNMEASURED = "†"
+COVERED = "test queries, training queries, seeds and tuning"
 CONTEST = (
-    "± is half the 95% interval over queries, seeds and tuning. "
-    f"{bold_rule('queries, seeds and tuning', f' in the column {metric_label(JUDGED)}')} "
+    "± is half the 95% interval over test queries, seeds and tuning. "
+    f"{bold_rule(COVERED, f' in the column {metric_label(JUDGED)}')} "
     f"To compare a method with `{BASELINE}`, use the 95% interval of their difference, which has no correction. "
     f"▲: better, ▼: worse than `{BASELINE}` (p < {LEVEL:g} with Holm's correction for the methods of the table)."
 )
@@ -53,7 +55,9 @@ PUBLISHED = (
     "its settings were chosen on the validation parts of all folds, which together have the queries of the test parts, "
     "so these values can be too high. The linked page has all published numbers, also of other metrics, and counts the "
     f"verdicts. {explain_marks()} The last column counts our other methods that would be reproduced or consistent, "
-    "each by its own interval. The fewer they are, the more a verdict says."
+    "each by its own interval. The fewer they are, the more a verdict says. An interval over queries is that of our "
+    "mean alone. Both values come from the same queries, so it is wider than one of paired differences, such as those "
+    "over folds, and a verdict by it says little."
 )
 
 
@@ -71,7 +75,10 @@ def result_table(
     """
     best = contest_best(numbers, dataset)
     bold = in_bold({method: {"p_best": own.p} for method, own in best.items()})
-    differences = {row["model"]: difference_text(row) for row in contest_differences(numbers, dataset)}
+    differences = {
+        row["model"]: f"{difference_text(row)}{'' if row['is_measured'] else f' {UNMEASURED}'}"
+        for row in contest_differences(numbers, dataset)
+    }
     rows = []
     for row in numbers[f"results_{dataset}"]:
         if methods is not None and row["method"] not in methods:
@@ -116,7 +123,8 @@ def published_table(values: DatasetValues, methods: Sequence[str]) -> str:
 def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> dict[str, Candidate]:
     """Return the result of `best_methods` for each method of the contest.
 
-    The standard errors of the pairs cover queries, seeds and tuning.
+    The standard errors of the pairs cover test queries, training queries, seeds and tuning. The degrees of freedom are
+    the median of those of the pairs.
     """
     pairs = numbers[f"pairs_{dataset}"]
     means = {row["method"]: row[JUDGED] for row in numbers[f"results_{dataset}"]}
@@ -125,7 +133,8 @@ def contest_best(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
     for pair in pairs:
         i, j = methods.index(pair["first"]), methods.index(pair["second"])
         errors[i, j] = errors[j, i] = pair["error"]
-    found = candidates(np.array([means[method] for method in methods]), covariance_of_errors(errors), math.inf)
+    freedom = float(np.median([pair["freedom"] or math.inf for pair in pairs])) if pairs else math.inf
+    found = candidates(np.array([means[method] for method in methods]), covariance_of_errors(errors), freedom)
     return dict(zip(methods, found, strict=True))
 
 
@@ -141,8 +150,22 @@ def contest_differences(numbers: Mapping[str, Sequence[Mapping[str, Any]]], data
         low, high = sorted((sign * pair["low"], sign * pair["high"]))
         row = {"model": model, "difference": sign * pair["difference"], "low": low, "high": high}
         row |= {"detectable": detectable_difference(pair["error"], (pair["freedom"] or math.inf) + 1, len(pairs))}
-        rows.append(row | {"decision": decide(float(p), low, high)})
+        rows.append(row | {"decision": decide(float(p), low, high), "is_measured": not pair.get("unmeasured")})
     return rows
+
+
+def unmeasured_sentence(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
+    """Return the sentence about the comparisons that do not cover the training queries; empty if all do."""
+    rows = contest_differences(numbers, dataset)
+    names = [f"`{row['model']}`" for row in rows if not row["is_measured"]]
+    if not names:
+        return ""
+    if len(names) == len(rows):
+        return f"{UNMEASURED}: no comparison covers other training queries."
+    return (
+        f"{UNMEASURED}: the comparison does not cover other training queries, because their effect was not measured "
+        f"for {'this method' if len(names) == 1 else f'these {len(names)} methods'}: {', '.join(names)}."
+    )
 
 
 def contest_standings(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> Standings:
@@ -183,19 +206,22 @@ def contest_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: st
     """Return the sentences below the table of the contest. The last ones say what could have been detected."""
     best = [{"metric": JUDGED, "detectable": own.detectable} for own in contest_best(numbers, dataset).values()]
     rows = [row | {"metric": JUDGED} for row in contest_differences(numbers, dataset)]
-    return " ".join([CONTEST, *detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])])
+    detectable = detectable_sentence([(f"`{BASELINE}`", rows), ("the best method", best)])
+    return " ".join(filter(None, [CONTEST, unmeasured_sentence(numbers, dataset), *detectable]))
 
 
 def short_note(numbers: Mapping[str, Sequence[Mapping[str, Any]]], dataset: str) -> str:
     """Return the sentences below the table of README.md."""
     undecided = [row["detectable"] for row in contest_differences(numbers, dataset) if row["decision"] == "no evidence"]
-    return (
+    sentences = [
         f"These are {len(SHOWN)} of {len(contest_best(numbers, dataset))} methods. Brackets are 95% intervals. ▲ marks "
         f"a significant difference from `{BASELINE}` (p < {LEVEL:g} with Holm's correction for all methods). For "
         f"{len(undecided)} methods, no difference from `{BASELINE}` is shown, which does not mean equal: only true "
-        f"differences above {max(undecided):.4f} would have been found with a probability of 80% for each of them. "
-        "`fusion` combines the scores of the other methods and learns its weights from validation queries."
-    )
+        f"differences above {max(undecided):.4f} would have been found with a probability of 80% for each of them.",
+        "`fusion` combines the scores of the other methods and learns its weights from validation queries.",
+        unmeasured_sentence(numbers, dataset),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def with_results(text: str, parts: Sequence[str], page: str) -> str:

@@ -527,6 +527,15 @@ class ContestPlan:
         folder = f"results/studies/{form}/divisions"
         return [f"{folder}/{dataset}/{method}.parquet" for dataset, method in self.settings[form].divided()]
 
+    def member_divisions(self, form: str, dataset: str, method: str) -> list[str]:
+        """Return the files with the values on other divisions of the queries of the methods that `method` combines.
+
+        The jobs that write these files also write the scores of the members.
+        """
+        folder, divided = f"results/studies/{form}/divisions/{dataset}", self.settings[form].divided()
+        members = [member for member in self.members(form, method) if (dataset, member) in divided]
+        return [f"{folder}/{member}.parquet" for member in members]
+
     def _files(self, form: str, kind: str, dataset: str, method: str) -> list[str]:
         """Return one file per tuner. kind: `trials` or `values`."""
         folder = f"results/studies/{form}/{kind}/{dataset}/{method}"
