@@ -176,7 +176,9 @@ def results_of(data: Data, path: Path, columns: Columns, folder: Path) -> dict:
     ids = rows["query"] if "query" in rows.columns else rows["qid"].cast(pl.String)
     names = data.names if is_text else meta["names"]
     keys = list(zip(ids, rows["docid"], strict=True))
-    features = {name: dict(zip(keys, rows[f"f{k}"].to_list(), strict=True)) for k, name in enumerate(names, start=1)}
+    # NaN is not equal to NaN, and `missing: mean` keeps it in the stored data.
+    kept = rows.with_columns(pl.col(f"f{k}").fill_nan(None) for k in range(1, len(names) + 1))
+    features = {name: dict(zip(keys, kept[f"f{k}"].to_list(), strict=True)) for k, name in enumerate(names, start=1)}
     (fold / "model").mkdir(parents=True)
     SingleFeature(names.index(min(names)), 1).save(fold / "model")
     spec = {"model": "single_feature", "features": len(names), "missing": data.missing}
