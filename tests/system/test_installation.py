@@ -116,11 +116,19 @@ def test_nets_trains_a_net(nets, artificial):
     train_and_evaluate(nets, "softmax", "raw/S5.txt", "small", artificial)
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+TABLES = "own_tables"  # reads tables, for which it needs the extra `arrow`
+
+
+@pytest.mark.parametrize("notebook", [path for path in NOTEBOOKS if path.stem != TABLES], ids=lambda path: path.stem)
 def test_nets_runs_the_notebooks(nets, notebook, tmp_path, tmp_path_factory, monkeypatch):
     assert not {"ipython", "matplotlib", "pandas", "pyarrow", "snakemake"} & nets.versions().keys()
     monkeypatch.setenv("GRADRANK_CACHE", str(tmp_path_factory.getbasetemp() / "datasets"))
     nets.run("python", notebook_cells.__file__, notebook.name, cwd=copy_notebooks(tmp_path))
+
+
+def test_arrow_runs_the_notebook_about_tables(install, tmp_path, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("GRADRANK_CACHE", str(tmp_path_factory.getbasetemp() / "datasets"))
+    install("[arrow,nets]").run("python", notebook_cells.__file__, f"{TABLES}.ipynb", cwd=copy_notebooks(tmp_path))
 
 
 def test_workflow_and_track_plan_the_default_targets(install, tmp_path):
