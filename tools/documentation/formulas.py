@@ -18,7 +18,7 @@ def with_mathml(page: str) -> str:
     def replaced(found: re.Match[str]) -> str:
         displayed, inline = found.groups()
         if displayed:
-            return convert(displayed, display="block")
+            return f'<div class="formula">{convert(displayed, display="block")}</div>'
         return convert(inline) if inline else found[0]
 
     return _FORMULA.sub(replaced, page)
