@@ -99,16 +99,9 @@ def simulate(
     )
     log.write(out)
     if truth is not None:
-        write_json(
-            truth,
-            {
-                "users": users,
-                **{
-                    name: None if known is None else known.tolist()
-                    for name, known in (("propensities", made.propensities), ("alpha", made.alpha), ("beta", made.beta))
-                },
-            },
-        )
+        curves = {"propensities": made.propensities, "alpha": made.alpha, "beta": made.beta}
+        known = {name: None if curve is None else curve.tolist() for name, curve in curves.items()}
+        write_json(truth, {"users": users} | known)
     typer.echo(f"{len(log.rows):,} rows, {log.rows['clicks'].sum():,} clicks, {sessions:,} sessions")
 
 

@@ -208,8 +208,8 @@ def read_tables(
     All tables must have the features of the first table. The features of every table are put into the order of the
     first table. If query ids are text in one table, they are text in all tables.
 
-    trained_levels: the levels of the categories of a model. If `required.features` is None, the levels of all tables
-    are used. A feature has categories if its column has categories or text, or if it is declared.
+    trained_levels: the levels of a model's categories. Without `required.features`, the levels of all tables are used.
+    A feature has categories if its column has categories or text, or if it is declared.
 
     Raises GradrankError if a table is malformed. The message contains the file and, for a malformed value, the column
     and the row.
