@@ -29,8 +29,8 @@ LONGEST_ROW = 64 << 20  # bytes
 class Slices(NamedTuple):
     """The rows of a table in batches of whole queries.
 
-    query, docid: the names of the columns of ids; docid is None without such a column. is_text: True if query ids are
-    text although those of a slice may all be numbers.
+    query, docid: the names of the columns with ids. A file may have no column of document ids; docid is then None.
+    is_text: True if the query ids are text. The ids of a single slice may still look like numbers.
     """
 
     query: str

@@ -200,7 +200,7 @@ def held(data: Any, name: str, value: str) -> pl.DataFrame | None:
     The documents of a query in a dict can also be a pandas Series, an array of ids, lists of an id and a value, or a
     list of hits with the keys or attributes `docid` (`doc_id`, `corpus_id`) and `score`. Document ids in tuples can be
     integers if the query ids are text. The arguments and errors are those of `held_frame`. Also raises GradrankError
-    if a grade or score is None.
+    if a grade or score is missing.
     """
     if getattr(getattr(data, "index", None), "nlevels", 1) == 2 and not hasattr(data, "columns"):
         data = data.to_frame(value).reset_index(names=list(IDS))
