@@ -142,3 +142,16 @@ def test_dvc_depends_on_the_settings_of_every_study():
     listed = [name for entry in params if isinstance(entry, dict) for name in entry]
     files = [path.relative_to(ROOT).as_posix() for pattern in PATTERNS for path in ROOT.glob(pattern)]
     assert listed == sorted(files)
+
+
+def test_dvc_lock_has_the_present_settings():
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]["run"]
+    locked = yaml.safe_load((ROOT / "dvc.lock").read_text(encoding="utf-8"))["stages"]["run"]["params"]
+    expected: dict[str, dict] = {}
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    for entry in stage["params"]:
+        if isinstance(entry, str):
+            expected.setdefault("params.yaml", {})[entry] = settings[entry]
+        else:
+            expected |= {name: yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in entry}
+    assert locked == expected, "`make versions` writes dvc.lock"
